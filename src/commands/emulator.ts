@@ -1,5 +1,6 @@
 /** `cosmig emulator`: runs a local Cosmos account until the operator stops it. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
 import { whenAborted } from '../lib/abort.ts';
@@ -24,6 +25,12 @@ const OPTIONS = {
     env: 'COSMIG_EMULATOR_HOST',
     help: 'address to listen on; any other than loopback opens it to the network',
   },
+  allowHost: {
+    type: 'text',
+    value: 'NAMES',
+    env: 'COSMIG_EMULATOR_ALLOW_HOST',
+    help: 'further names by which clients reach it, with commas between; requests to other names are refused',
+  },
   https: { type: 'boolean', help: 'serve TLS, with a certificate that is made at the start' },
   certificateOut: {
     type: 'text',
@@ -41,9 +48,16 @@ const OPTIONS = {
     type: 'text',
     value: 'KEY',
     env: 'COSMIG_EMULATOR_KEY',
-    help: "account key in base64, by default Microsoft's published emulator key",
+    help:
+      "account key in base64, by default Microsoft's published emulator key; prefer the variable, because other users " +
+      'of this machine see the arguments of a process',
   },
-  readonlyKey: { type: 'text', value: 'KEY', help: 'second key, which can read and query but not write' },
+  readonlyKey: {
+    type: 'text',
+    value: 'KEY',
+    env: 'COSMIG_EMULATOR_READONLY_KEY',
+    help: 'second key, which can read and query but not write; prefer the variable here, too',
+  },
   config: {
     type: 'text',
     value: 'FILE',
@@ -84,7 +98,7 @@ export const emulator: Command<typeof OPTIONS> = {
 };
 
 async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> {
-  const { host, port, https, data, config, certificateOut, readonlyKey } = options;
+  const { host, allowHost, port, https, data, config, certificateOut, readonlyKey } = options;
   if (certificateOut !== undefined && !https) {
     throw new UsageError('--certificate-out needs --https', {
       why: 'only a server with TLS has a certificate',
@@ -103,6 +117,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
     key,
     ...(readonlyKey === undefined ? {} : { readonlyKey: checkKey(readonlyKey) }),
     ...(settings === undefined ? {} : { settings }),
+    ...(allowHost === undefined ? {} : { allowHosts: readNames(allowHost) }),
   };
   try {
     return await startEmulator(wanted);
@@ -116,6 +131,17 @@ function checkKey(key: string): string {
   throw new UsageError('the account key is not base64', {
     why: 'requests are signed with the bytes that it encodes',
     hint: 'make one with: openssl rand -base64 64 | tr -d "\\n"',
+  });
+}
+
+function readNames(names: string): string[] {
+  return names.split(',').map((name) => {
+    const trimmed = name.trim();
+    if (/^[^\s/:@]+$/.test(trimmed) || isIP(trimmed) === 6) return trimmed;
+    throw new UsageError(`--allow-host has no name in ${JSON.stringify(name)}`, {
+      why: 'it takes names or addresses of hosts, without scheme and port',
+      hint: 'for example --allow-host emulator,emulator.example.com',
+    });
   });
 }
 

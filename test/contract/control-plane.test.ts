@@ -102,6 +102,10 @@ const FULL_DEFINITION = {
   uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }, { paths: ['/a', '/b/c'] }] },
   conflictResolutionPolicy: { mode: 'LastWriterWins', conflictResolutionPath: '/version' },
   geospatialConfig: { type: 'Geography' },
+};
+
+/** Settings that the emulator refuses, because it does not have the feature. */
+const LIVE_DEFINITION = {
   computedProperties: [{ name: 'lowerName', query: 'SELECT VALUE LOWER(c.name) FROM c' }],
 };
 
@@ -121,7 +125,7 @@ const FEATURE_DEFINITION = {
 };
 
 function definitionFor(backend: Backend): Record<string, unknown> {
-  return backend.live ? FULL_DEFINITION : { ...FULL_DEFINITION, ...FEATURE_DEFINITION };
+  return { ...FULL_DEFINITION, ...(backend.live ? LIVE_DEFINITION : FEATURE_DEFINITION) };
 }
 
 forEachBackend('containers', (backend) => {

@@ -382,7 +382,7 @@ forEachBackend('bulk and routing traps', (backend) => {
     await backend.admin.faults([{ match, effect: { delayMs: 500, delayAt: 'before' } }]);
     // The other half is asked to do nothing, and refuses that.
     const error = await failure(container.items.bulk(createOps('b')));
-    expect(error.message).toContain('1 to 100 operations, not 0');
+    expect(error.message).toContain('Batch request has no operations');
     const isThere = async (): Promise<boolean> => (await wire.read('b', ['p'])).status === 200;
     expect(await isThere()).toBe(false);
     await until(isThere, { what: 'the write without a reader of its reply' });
@@ -514,7 +514,7 @@ forEachBackend('data traps', (backend) => {
     expect((await wire.read('a', ['p'])).text).toContain('9223372036854776000');
   });
 
-  it('13: an id with a question mark -> unreachable by URL, reachable by bulk', async () => {
+  it('13: an id with a question mark -> not escaped by the SDK, and reachable', async () => {
     const { container } = await backend.container();
     const [created] = await container.items.bulk([
       { operationType: 'Create', resourceBody: { id: 'a?b', pk: 'p' } },
@@ -527,7 +527,7 @@ forEachBackend('data traps', (backend) => {
         (reply) => reply.statusCode,
         (error: { code?: number }) => error.code,
       );
-    expect([400, 401, 404]).toContain(outcome);
+    expect(outcome).toBe(200);
     const [read] = await container.items.bulk([{ operationType: 'Read', id: 'a?b', partitionKey: 'p' }]);
     expect(read?.statusCode).toBe(200);
   });

@@ -25,6 +25,9 @@ interface StoredOffer extends Pick<OfferModel, 'offerResourceId' | 'throughput' 
   readonly isPending: boolean;
 }
 
+/** The first number whose base-36 text has four digits: 1000. */
+const FIRST_OFFER = 36 ** 3;
+
 export class LocalAccount {
   readonly id = 'cosmig-emulator';
   readonly catalog: CatalogStore;
@@ -163,6 +166,16 @@ export class LocalAccount {
     const isPending = pendingUntilMs !== undefined;
     const content: StoredOffer = { offerResourceId, throughput, history, isPending };
     this.catalog.saveOffer({ id, resource, content: JSON.stringify(content), etag, ts });
+    const last = Math.max(Number(this.catalog.setting('lastOffer') ?? 0), Number.parseInt(id, 36));
+    this.catalog.saveSetting('lastOffer', String(last));
+  }
+
+  /**
+   * Returns an id that no offer has had since the account was created. It has four lower-case letters and digits,
+   * because the SDK signs it in lower case.
+   */
+  newOfferId(): string {
+    return (Math.max(FIRST_OFFER - 1, Number(this.catalog.setting('lastOffer') ?? 0)) + 1).toString(36);
   }
 
   /** Returns the offer that pays for a container: the container's own offer, or its database's. */

@@ -6,7 +6,13 @@
 import { initialBounds } from '../../epk/bounds.ts';
 import type { LocalAccount } from './account.ts';
 import { expiryOf } from '../documents/write-transaction.ts';
-import { itemTtl, parseDefinition, requireName, withDefaults } from './container-definition.ts';
+import {
+  itemTtl,
+  parseDefinition,
+  refuseUnsupported,
+  requireName,
+  withDefaults,
+} from './container-definition.ts';
 import { own, type JsonObject } from '../json/json-value.ts';
 import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
 import {
@@ -74,9 +80,10 @@ export function createContainer(
   throughput: ProvisionedThroughput | undefined,
 ): ContainerModel {
   const id = requireName(body, 'container');
+  const definition = parseDefinition(body);
+  refuseUnsupported(body);
   if (database.containers.has(id))
     throw new Refusal(409, `A container with id ${id} exists already in ${database.id}.`);
-  const definition = parseDefinition(body);
   if (account.settings.avad && own(body, 'changeFeedPolicy') !== undefined) {
     throw new Refusal(
       400,
@@ -117,6 +124,7 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
   if (requireName(body, 'container') !== container.id)
     throw new Refusal(400, 'The id of a container cannot be changed.');
   const definition = parseDefinition(body);
+  refuseUnsupported(body);
   for (const fixed of ['partitionKey', 'uniqueKeyPolicy', 'conflictResolutionPolicy']) {
     const [before, after] = [own(container.body, fixed), own(withDefaults(body), fixed)];
     if (canonical(before) !== canonical(after)) {
@@ -180,13 +188,8 @@ function newOffer(
   resource: { self: string; rid: string },
   throughput: ProvisionedThroughput,
 ): OfferModel {
-  const number = [...account.offers.values()].reduce(
-    (last, offer) => Math.max(last, Number.parseInt(offer.id, 36)),
-    46_655,
-  );
   return {
-    // The id has four lower-case letters and digits, because the SDK signs it in lower case.
-    id: (number + 1).toString(36),
+    id: account.newOfferId(),
     resource: resource.self,
     offerResourceId: resource.rid,
     throughput,

@@ -8,11 +8,14 @@ import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-
 import { Refusal } from '../http/refusal.ts';
 import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
 import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts';
+import { listOf, refuseContradictions } from './special-indexes.ts';
 
 export interface ContainerDefinition {
   readonly kind: KeyKind;
   /** Each key path as a list of property names: '/a/"b c"' is ['a', 'b c']. */
   readonly keyPaths: readonly (readonly string[])[];
+  /** Whether the service made up the key, because the container was created without one. */
+  readonly hasSystemKey: boolean;
   /** Each key path without its leading slash. All-versions feeds name a key like this. */
   readonly keyNames: readonly string[];
   /** The default lifetime in seconds. null: TTL is off; -1: TTL is on, but documents do not expire by default. */
@@ -29,7 +32,11 @@ const NAME_BYTES_MAX = 255;
 export function requireName(body: unknown, what: string): string {
   const id = own(body, 'id');
   if (typeof id !== 'string' || id === '')
-    throw new Refusal(400, `The id of a ${what} must be a non-empty string.`);
+    throw new Refusal(
+      400,
+      `The id of a ${what} must be a non-empty string. ` +
+        `Ensure to provide a unique non-empty string less than '${NAME_BYTES_MAX}' characters.`,
+    );
   // A lone surrogate has no UTF-8 encoding, so the data file could not return it unchanged.
   const isText = !/\p{Surrogate}/u.test(id);
   if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
@@ -59,7 +66,12 @@ export function parsePropertyPath(path: unknown): string[] {
   return steps;
 }
 
-function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' | 'keyPaths' | 'keyNames'> {
+/** A name in quotes within a path. */
+const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
+
+type KeyDefinition = Pick<ContainerDefinition, 'kind' | 'keyPaths' | 'keyNames' | 'hasSystemKey'>;
+
+function parsePartitionKey(body: JsonObject): KeyDefinition {
   const definition = own(body, 'partitionKey');
   const paths = own(definition, 'paths');
   const kind = own(definition, 'kind') ?? 'Hash';
@@ -87,12 +99,24 @@ function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' |
       `A partition key of kind MultiHash has version 2 and at most ${KEY_LEVELS_MAX} paths.`,
     );
   }
+  const blank = paths.find((path) => typeof path === 'string' && /\s/.test(path.replace(QUOTED, '')));
+  if (blank !== undefined) {
+    throw new Refusal(
+      400,
+      `The partition key component definition path '${blank}' could not be accepted: put a name with a blank in quotes.`,
+    );
+  }
   const keyPaths = paths.map(parsePropertyPath);
   if (new Set(keyPaths.map((path) => JSON.stringify(path))).size < keyPaths.length) {
     throw new Refusal(400, 'The partition key names a path twice.');
   }
   const shape = { kind, paths: paths as string[], ...(version === undefined ? {} : { version }) };
-  return { kind: keyKindOf(shape), keyPaths, keyNames: shape.paths.map((path) => path.slice(1)) };
+  return {
+    kind: keyKindOf(shape),
+    keyPaths,
+    keyNames: shape.paths.map((path) => path.slice(1)),
+    hasSystemKey: own(definition, 'systemKey') === true,
+  };
 }
 
 function parseTtl(value: unknown, what: string): number | null {
@@ -139,6 +163,24 @@ export function parseDefinition(body: JsonObject): ContainerDefinition {
   };
 }
 
+/** Refuses a new definition with a feature that the emulator does not have, or with parts that contradict each other. */
+export function refuseUnsupported(body: JsonObject): void {
+  const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+  if (isFilled(own(body, 'computedProperties'))) {
+    throw new Refusal(501, 'Computed properties (computedProperties) are not supported by this emulator.');
+  }
+  if (isFilled(own(own(body, 'clientEncryptionPolicy'), 'includedPaths'))) {
+    throw new Refusal(501, 'Client encryption (clientEncryptionPolicy) is not supported by this emulator.');
+  }
+  if (isObject(own(body, 'materializedViewDefinition'))) {
+    throw new Refusal(
+      501,
+      'Materialized views (materializedViewDefinition) are not supported by this emulator.',
+    );
+  }
+  refuseContradictions(body);
+}
+
 const DEFAULT_INDEXING = {
   indexingMode: 'consistent',
   automatic: true,
@@ -146,11 +188,35 @@ const DEFAULT_INDEXING = {
   excludedPaths: [{ path: '/"_etag"/?' }],
 };
 
+const ETAG_PATH = '/"_etag"/?';
+
+/** Returns an indexing policy as the service returns it: complete, and without an index of `_etag`. */
+function completeIndexing(policy: unknown): JsonObject {
+  if (!isObject(policy)) return DEFAULT_INDEXING;
+  const given = own(policy, 'indexingMode') ?? 'consistent';
+  const indexingMode = typeof given === 'string' ? given.toLowerCase() : given;
+  if (indexingMode === 'none') {
+    return { automatic: false, ...policy, indexingMode, includedPaths: [], excludedPaths: [] };
+  }
+  const included = listOf(own(policy, 'includedPaths'));
+  const excluded = listOf(own(policy, 'excludedPaths'));
+  const has = (paths: readonly unknown[], path: string): boolean =>
+    paths.some((entry) => own(entry, 'path') === path);
+  const hasEtag = has(included, ETAG_PATH) || has(excluded, ETAG_PATH);
+  return {
+    automatic: true,
+    ...policy,
+    indexingMode,
+    includedPaths: included.length === 0 && !has(excluded, '/*') ? [{ path: '/*' }] : included,
+    excludedPaths: hasEtag ? excluded : [...excluded, { path: ETAG_PATH }],
+  };
+}
+
 /** Returns the body as it is stored: what the client sent, plus the service's defaults for what it left out. */
 export function withDefaults(body: JsonObject): JsonObject {
   return {
     ...body,
-    indexingPolicy: own(body, 'indexingPolicy') ?? DEFAULT_INDEXING,
+    indexingPolicy: completeIndexing(own(body, 'indexingPolicy')),
     conflictResolutionPolicy: own(body, 'conflictResolutionPolicy') ?? {
       mode: 'LastWriterWins',
       conflictResolutionPath: '/_ts',
@@ -186,8 +252,8 @@ export function extractKey(definition: ContainerDefinition, document: unknown): 
 export function parseKey(definition: ContainerDefinition, json: string): KeyComponent[] {
   const parsed = parseJson(json);
   if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
-  // The SDK sends [] for a missing value if the container was created without a key (systemKey).
-  if (parsed.length === 0 && definition.keyPaths.length === 1) return [undefined];
+  // The SDK sends [] for a missing value if the container was created without a key.
+  if (parsed.length === 0 && definition.hasSystemKey) return [undefined];
   if (parsed.length > definition.keyPaths.length) {
     throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');
   }

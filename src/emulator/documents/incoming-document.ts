@@ -84,9 +84,12 @@ export function receive(
   const keyValues = extractKey(definition, parsed);
   completeKey(container, statedKey);
   if (!sameKey(keyValues, statedKey)) {
-    throw new Refusal(400, 'The partition key of the document does not match the one of the request.', {
-      substatus: 1001,
-    });
+    throw new Refusal(
+      400,
+      "Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key " +
+        'field values specified in the document.',
+      { substatus: 1001 },
+    );
   }
   checkKeyLength(keyValues);
   let clean = text;

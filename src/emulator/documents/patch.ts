@@ -18,12 +18,21 @@ import {
 import { compileQuery, runPage } from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 
-export interface PatchOperation {
+interface Edit {
   readonly op: 'add' | 'set' | 'replace' | 'remove' | 'incr';
   readonly path: string;
   /** The value as JSON text, exactly as the client wrote it. */
   readonly value: string | undefined;
 }
+
+interface Move {
+  readonly op: 'move';
+  readonly path: string;
+  /** The path of the value that is moved to `path`. */
+  readonly from: string;
+}
+
+export type PatchOperation = Edit | Move;
 
 export interface PatchRequest {
   readonly operations: readonly PatchOperation[];
@@ -32,7 +41,7 @@ export interface PatchRequest {
 }
 
 const OPERATIONS_MAX = 10;
-const KINDS: readonly string[] = ['add', 'set', 'replace', 'remove', 'incr'];
+const KINDS: readonly string[] = ['add', 'set', 'replace', 'remove', 'incr', 'move'];
 const FIXED: ReadonlySet<string> = new Set(['id', '_rid', '_self', '_etag', '_attachments', '_ts']);
 
 /** Reads the body of a patch: an array of operations, or an object with `operations` and a `condition`. */
@@ -63,13 +72,18 @@ function parseOperation(text: string, parsed: unknown): PatchOperation {
   }
   if (!KINDS.includes(op))
     throw new Refusal(400, `The patch operation ${op} is not supported: use ${KINDS.join(', ')}.`);
+  if (op === 'move') {
+    const from = own(parsed, 'from');
+    if (typeof from === 'string' && /^\/./.test(from)) return { op, path, from };
+    throw new Refusal(400, 'The patch operation move has a path in from that begins with /.');
+  }
   let value: string | undefined;
   for (const member of membersOf(text, skipSpace(text, 0))) {
     if (member.name === 'value') value = text.slice(member.valueStart, member.end);
   }
   if (op !== 'remove' && value === undefined)
     throw new Refusal(400, `The patch operation ${op} has no value.`);
-  return { op: op as PatchOperation['op'], path, value };
+  return { op: op as Edit['op'], path, value };
 }
 
 /** Returns the text of a document after a patch. Throws a Refusal if the patch cannot be applied to it. */
@@ -79,14 +93,16 @@ export function patchDocument(text: string, patch: PatchRequest, definition: Con
   }
   let patched = text;
   for (const operation of patch.operations) {
-    const steps = operation.path
-      .slice(1)
-      .split('/')
-      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-    refuseFixed(steps, operation.path, definition);
-    patched = applyOne(patched, operation, steps);
+    refuseFixed(operation.path, definition);
+    if (operation.op === 'move') refuseFixed(operation.from, definition);
+    patched = operation.op === 'move' ? moveValue(patched, operation) : edit(patched, operation);
   }
   return patched;
+}
+
+function stepsOf(path: string): string[] {
+  const steps = path.slice(1).split('/');
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function meets(text: string, condition: string): boolean {
@@ -95,7 +111,8 @@ function meets(text: string, condition: string): boolean {
   return runPage(query, () => [{ position: 1, text }], limits).items.length === 1;
 }
 
-function refuseFixed(steps: readonly string[], path: string, definition: ContainerDefinition): void {
+function refuseFixed(path: string, definition: ContainerDefinition): void {
+  const steps = stepsOf(path);
   const touchesKey = definition.keyPaths.some((keyPath) =>
     steps.every((step, level) => level >= keyPath.length || keyPath[level] === step),
   );
@@ -107,7 +124,18 @@ function refuseFixed(steps: readonly string[], path: string, definition: Contain
   }
 }
 
-function applyOne(text: string, operation: PatchOperation, steps: readonly string[]): string {
+/** Removes a value and adds it elsewhere. The new path is followed after the removal, which shifts later elements. */
+function moveValue(text: string, { from, path }: Move): string {
+  if (path.startsWith(`${from}/`)) throw new Refusal(400, `The patch cannot move ${from} into itself.`);
+  const found = walk(text, stepsOf(from));
+  const span = found && valueSpan(text, found.path);
+  const value = span && text.slice(span.start, span.end);
+  const without = edit(text, { op: 'remove', path: from, value: undefined });
+  return edit(without, { op: 'add', path, value });
+}
+
+function edit(text: string, operation: Edit): string {
+  const steps = stepsOf(operation.path);
   const parent = walk(text, steps.slice(0, -1));
   const last = steps.at(-1) ?? '';
   const kind = parent === undefined ? undefined : text[parent.at];

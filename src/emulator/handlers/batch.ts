@@ -4,7 +4,7 @@
  *
  * Invariant: both kinds are one transaction with one LSN, and the reply has one result for each operation.
  */
-import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import { rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { isObject, own } from '../json/json-value.ts';
@@ -20,8 +20,7 @@ import {
 } from '../documents/operations.ts';
 import { rangeById, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
-import { Refusal } from '../http/refusal.ts';
-import { sessionToken } from '../partitions/sessions.ts';
+import { Refusal, tooLarge } from '../http/refusal.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 import { requireKey } from './items.ts';
 
@@ -61,11 +60,12 @@ class BatchUndone extends Error {
 
 function readItems(request: GatewayRequest): Item[] {
   if (Buffer.byteLength(request.body) > REQUEST_BYTES_MAX) {
-    throw new Refusal(413, `The request has more than ${REQUEST_BYTES_MAX} bytes.`, { chargeRu: 0 });
+    throw tooLarge(REQUEST_BYTES_MAX);
   }
   const parsed = request.anyJsonBody();
   if (!Array.isArray(parsed)) throw new Refusal(400, 'A batch is a JSON array of operations.');
-  if (parsed.length === 0 || parsed.length > OPERATIONS_MAX) {
+  if (parsed.length === 0) throw new Refusal(400, 'Batch request has no operations.');
+  if (parsed.length > OPERATIONS_MAX) {
     throw new Refusal(400, `A batch has 1 to ${OPERATIONS_MAX} operations, not ${parsed.length}.`);
   }
   const { body } = request;
@@ -272,10 +272,8 @@ function sumOf(results: readonly Result[]): number {
 function replyTo(container: ContainerModel, range: RangeModel, results: readonly Result[]): GatewayReply {
   const body = `[${results.map((result) => result.json).join(',')}]`;
   const headers = {
-    lsn: range.lsn,
     'x-ms-item-count': results.length,
-    ...pathHeaders(container),
-    'x-ms-session-token': sessionToken(range, range.lsn),
+    ...rangeHeaders(container, range, range.lsn),
   };
   const status = results.every((result) => result.status < 400) ? 200 : 207;
   return { status, body, headers, chargeRu: sumOf(results) };

@@ -1,6 +1,8 @@
 /** Answers requests for containers: definitions, quotas and statistics, ranges, and the empty feed of conflicts. */
+import { createHash } from 'node:crypto';
 import {
   json,
+  METADATA_READ_RU,
   METADATA_WRITE_RU,
   pathHeaders,
   type GatewayReply,
@@ -10,6 +12,7 @@ import type { JsonObject } from '../json/json-value.ts';
 import { createContainer, deleteContainer, replaceContainer } from '../account/catalog.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
+import type { RangeModel } from '../partitions/ranges.ts';
 import { listReply, requireUnchanged, withSystemProperties } from './resources.ts';
 
 const LINKS = {
@@ -39,7 +42,11 @@ function quotaHeaders(request: GatewayRequest, container: ContainerModel): Recor
     `documentSize=${Math.floor(kb / 1024)};documentsSize=${kb};documentsCount=${container.documents};collectionSize=${kb};`;
   const quota =
     'functions=50;storedProcedures=100;triggers=25;documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;';
-  return { 'x-ms-resource-usage': usage, 'x-ms-resource-quota': quota };
+  return {
+    'x-ms-resource-usage': usage,
+    'x-ms-resource-quota': quota,
+    'x-ms-documentdb-collection-index-transformation-progress': '100',
+  };
 }
 
 /** Returns the size of each range and its largest keys, if the client asks for them. */
@@ -98,11 +105,19 @@ export function remove(request: GatewayRequest): GatewayReply {
   return { status: 204, chargeRu: METADATA_WRITE_RU };
 }
 
-/** Lists the current ranges, in the order of the hash space. `shown` is the effect of a fault rule. */
+/**
+ * Lists the current ranges, in the order of the hash space. `shown` is the effect of a fault rule. Most SDKs read this
+ * list as a feed, with the etag of the last page, until there is nothing new.
+ */
 export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'): GatewayReply {
   const container = request.container();
   const known = shown === 'stale' ? container.previousRanges : container.ranges;
-  const listed = (shown === 'incomplete' ? known.slice(0, -1) : known).map((range) => ({
+  const current = shown === 'incomplete' ? known.slice(0, -1) : known;
+  const etag = etagOfRanges(container, current);
+  if (request.headers['if-none-match'] === etag) {
+    return { status: 304, headers: { etag, ...pathHeaders(container) }, chargeRu: METADATA_READ_RU };
+  }
+  const listed = current.map((range) => ({
     _rid: container.rid,
     id: String(range.id),
     _etag: container.etag,
@@ -117,7 +132,13 @@ export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'):
     lsn: range.lsn,
   }));
   const reply = listReply(request, 'PartitionKeyRanges', container.rid, listed);
-  return { ...reply, headers: { ...reply.headers, etag: container.etag } };
+  return { ...reply, headers: { ...reply.headers, etag } };
+}
+
+/** Returns an etag that changes with every split and merge, because no range id is used twice in a container. */
+function etagOfRanges({ rid }: ContainerModel, ranges: readonly RangeModel[]): string {
+  const ids = ranges.map(({ id }) => id).join();
+  return `"${createHash('sha256').update(`${rid} ${ids}`).digest('base64url').slice(0, 22)}"`;
 }
 
 /** Answers with no conflicts. An account with a single write region has none. */

@@ -1,8 +1,8 @@
 /** Answers a GET on the documents of a container: a change feed, or the plain list. */
 import { readFeed, type ChangeFeedMode } from '../partitions/change-feed.ts';
-import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import { rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { Refusal } from '../http/refusal.ts';
-import { sessionToken, visibleLsn } from '../partitions/sessions.ts';
+import { visibleLsn } from '../partitions/sessions.ts';
 import { list, scopeOf } from './query.ts';
 
 const WIRE_FORMAT = '2021-09-15';
@@ -50,11 +50,10 @@ export function read(request: GatewayRequest): GatewayReply {
   });
   account.charge(container, range, page.chargeRu, request.priority);
   const headers = {
+    'x-ms-item-count': page.count,
+    ...rangeHeaders(container, range, seen),
     etag: page.etag,
     lsn: range.lsn,
-    'x-ms-item-count': page.count,
-    ...pathHeaders(container),
-    'x-ms-session-token': sessionToken(range, seen),
   };
   if (page.count === 0) return { status: 304, headers, chargeRu: page.chargeRu };
   const body = Buffer.concat([

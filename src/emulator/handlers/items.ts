@@ -4,7 +4,7 @@
  * Invariant: each request is one operation in one transaction, and is charged whether it succeeds or is refused.
  */
 import type { LocalAccount } from '../account/account.ts';
-import { pathHeaders, refusalReply, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import { rangeHeaders, refusalReply, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -46,8 +46,11 @@ function operationOf(
   };
 }
 
-/** Refuses a request that names a trigger. The client depends on the effect of the trigger, which never runs. */
-function refuseTriggers(request: GatewayRequest): void {
+/** Refuses a request that asks for something that has no effect here, because the client depends on the effect. */
+function refuseUnsupported(request: GatewayRequest): void {
+  if (request.headers['x-ms-indexing-directive']?.toLowerCase() === 'exclude') {
+    throw new Refusal(501, 'The emulator cannot exclude a document from the index: queries would find it.');
+  }
   for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
     if (request.headers[name] === undefined || request.headers[name] === '') continue;
     throw new Refusal(501, 'Triggers are stored and listed by the emulator, but not executed.');
@@ -55,7 +58,7 @@ function refuseTriggers(request: GatewayRequest): void {
 }
 
 function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
-  refuseTriggers(request);
+  refuseUnsupported(request);
   const { account, priority } = request;
   const container = request.container();
   const operation = operationOf(request, container, kind);
@@ -100,11 +103,7 @@ function replyTo(
 ): GatewayReply {
   // The token of a read names the newest transaction that the read saw, because it must not promise a later one.
   const lsn = outcome.seenLsn ?? range.lsn;
-  const headers: Record<string, string | number> = {
-    lsn,
-    ...pathHeaders(container),
-    'x-ms-session-token': sessionToken(range, lsn),
-  };
+  const headers = rangeHeaders(container, range, lsn);
   if (outcome.etag !== undefined) headers['etag'] = outcome.etag;
   const isWrite = outcome.status === 201 || request.method !== 'GET';
   const body = isWrite && request.wantsNoContent ? undefined : outcome.text;

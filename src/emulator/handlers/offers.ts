@@ -13,7 +13,7 @@ function bodyOf(request: GatewayRequest, offer: OfferModel): JsonObject {
     offerType: 'Invalid',
     offerVersion: 'V2',
     offerResourceId: offer.offerResourceId,
-    content: offerContent(offer.throughput, offerHistory(request.account, offer)),
+    content: offerContent(offer.throughput, offerHistory(request.account, offer), isPending(offer)),
     id: offer.id,
     _rid: offer.id,
     _self: `offers/${offer.id}/`,
@@ -22,12 +22,17 @@ function bodyOf(request: GatewayRequest, offer: OfferModel): JsonObject {
   };
 }
 
+/** Returns whether the ranges for a raised throughput are still missing. */
+function isPending({ pendingUntilMs }: OfferModel): boolean {
+  return pendingUntilMs !== undefined && pendingUntilMs > 0;
+}
+
 function headersOf(request: GatewayRequest, offer: OfferModel): Record<string, string> {
   const minimum = minimumRu(offer.throughput.mode, offerHistory(request.account, offer));
   return {
     etag: offer.etag,
     'x-ms-cosmos-min-throughput': String(minimum),
-    'x-ms-offer-replace-pending': String(offer.pendingUntilMs !== undefined && offer.pendingUntilMs > 0),
+    'x-ms-offer-replace-pending': String(isPending(offer)),
   };
 }
 

@@ -8,6 +8,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from './refusal.ts';
+import { isQuery } from './request.ts';
 
 export interface AuthRequest {
   readonly method: string;
@@ -186,7 +187,7 @@ function isRead(request: AuthRequest): boolean {
   const says = (name: string): boolean => request.headers[name]?.toLowerCase() === 'true';
   if (method !== 'POST' || says('x-ms-cosmos-is-batch-request') || says('x-ms-documentdb-is-upsert'))
     return false;
-  return says('x-ms-documentdb-isquery') || says('x-ms-cosmos-is-query-plan-request');
+  return isQuery(request.headers) || says('x-ms-cosmos-is-query-plan-request');
 }
 
 function isControlPlaneWrite(request: AuthRequest): boolean {

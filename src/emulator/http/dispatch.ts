@@ -11,21 +11,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { sleep } from '../../lib/abort.ts';
 import type { LocalAccount } from '../account/account.ts';
+import { addressOf } from './address.ts';
 import { authorize, type AuthSettings } from './auth.ts';
+import { refuseOtherMachines, refuseWebPages, type ServerNames } from './callers.ts';
 import { GatewayRequest, refusalReply, type GatewayReply } from './request.ts';
 import { parseKey } from '../account/container-definition.ts';
 import { refusalFromFault, type FaultEffect, type FaultTarget } from './faults.ts';
 import * as containers from '../handlers/containers.ts';
 import { locate } from '../documents/operations.ts';
-import { Refusal, statusName } from './refusal.ts';
-import { findRoute, signedResource, type Route } from './routes.ts';
+import { sessionTokensFor } from '../partitions/sessions.ts';
+import { Refusal, statusName, tooLarge } from './refusal.ts';
+import { findRoute, type Route, type SignedResource } from './routes.ts';
 
 /** The largest body that is accepted: a document of 2 MB, and the system properties that clients may send with it. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
 /** How much of a too large body is read and discarded for the client to read the answer. Then the connection is cut. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
+const SCHEMA_VERSION = '1.16';
 const CONTENT_PATH = 'x-ms-alt-content-path';
+const SESSION_TOKEN = 'x-ms-session-token';
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
@@ -36,13 +41,15 @@ export class Dispatcher {
   endpoint = '';
   readonly #account: LocalAccount;
   readonly #keys: Keys;
+  readonly #names: ServerNames;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   /** Answers that are not completely sent yet. */
   readonly #unsent = new Set<ServerResponse>();
 
-  constructor(parts: { account: LocalAccount; keys: Keys; signal: AbortSignal }) {
+  constructor(parts: { account: LocalAccount; keys: Keys; names: ServerNames; signal: AbortSignal }) {
     this.#account = parts.account;
+    this.#names = parts.names;
     this.#keys = parts.keys;
     this.#signal = parts.signal;
   }
@@ -88,7 +95,8 @@ export class Dispatcher {
     try {
       const body = await readBody(incoming);
       if (body === undefined) return;
-      const segments = segmentsOf(incoming.url ?? '/');
+      refuseWebPages(headers, this.#names);
+      const { segments, signed } = addressOf(this.#account, incoming.url ?? '/');
       const route = findRoute(method, segments, headers);
       op = route.op;
       const request = new GatewayRequest({
@@ -96,9 +104,10 @@ export class Dispatcher {
         method,
         segments,
         headers,
-        endpoint: this.endpoint,
+        endpoint: this.#endpointFor(headers),
       });
-      this.#admit(request, route, incoming);
+      if (route.op === 'admin') refuseOtherMachines(incoming.socket.remoteAddress);
+      else this.#authorize(request, signed);
       effect = this.#strike(request, route);
       if (!(await this.#troubleBefore(effect, response))) return;
       request.body = decode(body);
@@ -110,17 +119,14 @@ export class Dispatcher {
     await this.#send(reply, effect, response);
   }
 
-  #admit(request: GatewayRequest, route: Route, incoming: IncomingMessage): void {
-    if (route.op === 'admin') {
-      if (!isLoopback(incoming.socket.remoteAddress)) {
-        throw new Refusal(403, 'The admin routes answer to this machine only.');
-      }
-      return;
-    }
-    authorize(
-      { method: request.method, headers: request.headers, ...signedResource(request.segments) },
-      { ...this.#keys, aad: this.#account.settings.aad, nowMs: this.#account.machineMs() },
-    );
+  #authorize({ method, headers }: GatewayRequest, signed: SignedResource): void {
+    const nowMs = this.#account.machineMs();
+    authorize({ method, headers, ...signed }, { ...this.#keys, aad: this.#account.settings.aad, nowMs });
+  }
+
+  /** Returns the account's URL by the name that the client has used, since other names may not lead here from there. */
+  #endpointFor({ host }: Headers): string {
+    return host === undefined ? this.endpoint : `${new URL(this.endpoint).protocol}//${host}/`;
   }
 
   #strike(request: GatewayRequest, route: Route): FaultEffect | undefined {
@@ -162,8 +168,14 @@ export class Dispatcher {
       'x-ms-serviceversion': SERVICE_VERSION,
       'x-ms-request-charge': (reply.chargeRu ?? 0).toFixed(2),
       'x-ms-gatewayversion': SERVICE_VERSION,
+      'x-ms-schemaversion': SCHEMA_VERSION,
       ...reply.headers,
     };
+    const tokens = headers[SESSION_TOKEN];
+    if (tokens !== undefined) {
+      const version = response.req.headers['x-ms-version'];
+      headers[SESSION_TOKEN] = sessionTokensFor(version?.toString(), String(tokens));
+    }
     // A header cannot contain characters beyond ASCII. Without this header the SDK uses the path of its request.
     if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
@@ -221,7 +233,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
     return undefined; // the client has disconnected and cannot receive an answer
   }
   if (size > BODY_BYTES_MAX) {
-    throw new Refusal(413, `The request has more than ${BODY_BYTES_MAX} bytes.`, { chargeRu: 0 });
+    throw tooLarge(BODY_BYTES_MAX);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
@@ -230,23 +242,6 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
 function decode(body: Buffer): string {
   if (!isUtf8(body)) throw new Refusal(400, 'The request body is not valid UTF-8.');
   return body.toString('utf8');
-}
-
-/** Returns the decoded steps of a URL's path, without the query string. */
-function segmentsOf(url: string): string[] {
-  const path = url.split('?', 1)[0] ?? '/';
-  try {
-    return path
-      .split('/')
-      .filter((step) => step !== '')
-      .map((step) => decodeURIComponent(step));
-  } catch {
-    throw new Refusal(400, 'The path is not a valid URL path.');
-  }
-}
-
-function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === '::1');
 }
 
 /** Returns what a fault rule can match: the container, and the range if the request names a range or a key. */

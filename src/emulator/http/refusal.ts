@@ -28,6 +28,12 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns the refusal of a request that has too many bytes. Some clients look for the service's words in it. */
+export function tooLarge(bytesMax: number): Refusal {
+  const message = `Message: {"Errors":["Request size is too large"]}. The request has more than ${bytesMax} bytes.`;
+  return new Refusal(413, message, { chargeRu: 0 });
+}
+
 const NAMES: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',

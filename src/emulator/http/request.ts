@@ -8,7 +8,9 @@ import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { maxDepth } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { Refusal, statusName } from './refusal.ts';
+import type { RangeModel } from '../partitions/ranges.ts';
 import type { Priority } from '../partitions/ru-meter.ts';
+import { sessionToken } from '../partitions/sessions.ts';
 
 export interface GatewayReply {
   readonly status: number;
@@ -105,8 +107,15 @@ const BODY_DEPTH_MAX = 500;
 /**
  * Charges of control-plane requests, which the service takes from the account's metadata budget and not from a range.
  */
-const METADATA_READ_RU = 1;
+export const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
+
+/** Returns whether a POST is a query. SDKs say so in three ways: by one of two headers, or by the content type alone. */
+export function isQuery(headers: GatewayRequest['headers']): boolean {
+  const says = (name: string): boolean => headers[name]?.toLowerCase() === 'true';
+  if (says('x-ms-documentdb-isquery') || says('x-ms-documentdb-query')) return true;
+  return /^\s*application\/query\+json\b/i.test(headers['content-type'] ?? '');
+}
 
 export function json(
   status: number,
@@ -120,6 +129,21 @@ export function json(
 /** Returns the headers that identify a database or container, by its name and by its resource id. */
 export function pathHeaders({ link, rid }: { link: string; rid: string }): Record<string, string> {
   return { 'x-ms-alt-content-path': link, 'x-ms-content-path': rid };
+}
+
+/** Returns the headers that say which range of a container has answered, and up to which transaction it has read. */
+export function rangeHeaders(
+  container: ContainerModel,
+  range: RangeModel,
+  lsn: number,
+): Record<string, string | number> {
+  return {
+    lsn,
+    'x-ms-global-committed-lsn': lsn,
+    'x-ms-documentdb-partitionkeyrangeid': range.id,
+    'x-ms-session-token': sessionToken(range, lsn),
+    ...pathHeaders(container),
+  };
 }
 
 /** Returns the reply to a refused request. */

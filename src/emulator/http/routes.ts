@@ -3,7 +3,7 @@
  *
  * Invariant: where a path holds a name, a word of the protocol is a name too. A database may be called `colls`.
  */
-import type { GatewayRequest, GatewayReply } from './request.ts';
+import { isQuery, type GatewayRequest, type GatewayReply } from './request.ts';
 import type { FaultOp } from './faults.ts';
 import * as account from '../handlers/account.ts';
 import * as admin from '../handlers/admin.ts';
@@ -127,8 +127,7 @@ function postRoute(pattern: string, headers: Headers): Route | undefined {
   }
   if (isDocuments && isTrue(headers['x-ms-documentdb-is-upsert'])) return UPSERT;
   if (isDocuments && isTrue(headers['x-ms-cosmos-is-query-plan-request'])) return PLAN;
-  if (isTrue(headers['x-ms-documentdb-isquery'])) return QUERIES[pattern];
-  return CREATES[pattern];
+  return (isQuery(headers) ? QUERIES : CREATES)[pattern];
 }
 
 /**
@@ -139,6 +138,7 @@ export function findRoute(method: string, segments: readonly string[], headers: 
   const route =
     PLAIN[`${method} ${pattern}`] ?? (method === 'POST' ? postRoute(pattern, headers) : undefined);
   if (route !== undefined) return route;
+  refuseUnsupported(segments);
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
   const isKnown =
     methods.some((other) => PLAIN[`${other} ${pattern}`]) || pattern in CREATES || pattern in QUERIES;
@@ -146,8 +146,38 @@ export function findRoute(method: string, segments: readonly string[], headers: 
   throw new Refusal(404, `There is nothing at /${segments.join('/')}.`);
 }
 
-/** Returns what a client signs about a path: the resource type, and the id of the resource or of its parent. */
-export function signedResource(segments: readonly string[]): { resourceType: string; resourceId: string } {
+/** Kinds of resources that the service has and the emulator does not, by the level of the path at which they stand. */
+const UNSUPPORTED: readonly Readonly<Record<string, string>>[] = [
+  { media: 'Attachments' },
+  {},
+  {
+    users: 'Users and permissions',
+    clientencryptionkeys: 'Client encryption keys',
+    udts: 'User-defined types',
+  },
+  {},
+  { schemas: 'Schemas' },
+  {},
+  { attachments: 'Attachments' },
+];
+
+function refuseUnsupported(segments: readonly string[]): void {
+  for (const [level, kinds] of UNSUPPORTED.entries()) {
+    const kind = segments[level] ?? '';
+    if (segments[0] !== '_emulator' && Object.hasOwn(kinds, kind))
+      throw new Refusal(501, `${kinds[kind]} are not supported by this emulator.`);
+  }
+  if (segments[0] === 'offers' && segments.length > 2)
+    throw new Refusal(400, `/${segments.join('/')} is not the address of an offer: use /offers/ and its id.`);
+}
+
+/** What a client signs about a path: the resource type, and the id of the resource or of its parent. */
+export interface SignedResource {
+  readonly resourceType: string;
+  readonly resourceId: string;
+}
+
+export function signedResource(segments: readonly string[]): SignedResource {
   // A client signs the id of an offer without the `offers/` before it.
   if (segments[0] === 'offers')
     return { resourceType: 'offers', resourceId: (segments[1] ?? '').toLowerCase() };

@@ -11,12 +11,15 @@ import { NotReadyError, UsageError } from '../../lib/errors.ts';
 import { asDatabaseError, migrate, openDatabase } from '../../lib/sqlite/sqlite.ts';
 import { LocalAccount } from '../account/account.ts';
 import { runBackground } from '../partitions/background.ts';
+import { serverNames } from './callers.ts';
 import { selfSignedCertificate } from './certificate.ts';
 import { Dispatcher } from './dispatch.ts';
 import { Refusal } from './refusal.ts';
 
 export interface EmulatorOptions {
   readonly host: string;
+  /** More names by which clients may reach the account, for example the name of a container. */
+  readonly allowHosts?: readonly string[];
   /** The port to listen on; 0 takes any free port. */
   readonly port: number;
   readonly https: boolean;
@@ -128,14 +131,23 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
       hint: 'omit --key to use the published emulator key',
     });
   }
+  const { allowHosts = [] } = options;
   const { account, close: closeAccount } = openAccount(options);
   const stopping = new AbortController();
   try {
     const certificate = options.https
-      ? selfSignedCertificate(['localhost', '127.0.0.1', '::1', options.host], systemClock.now())
+      ? selfSignedCertificate(
+          ['localhost', '127.0.0.1', '::1', options.host, ...allowHosts],
+          systemClock.now(),
+        )
       : undefined;
     const { key, readonlyKey } = options;
-    const dispatcher = new Dispatcher({ account, keys: { key, readonlyKey }, signal: stopping.signal });
+    const dispatcher = new Dispatcher({
+      account,
+      keys: { key, readonlyKey },
+      names: serverNames(options.host, allowHosts),
+      signal: stopping.signal,
+    });
     const handle = dispatcher.handle.bind(dispatcher);
     // By default Node itself refuses a request without a host, and its answer lacks the JSON body of an error.
     const lenient = { requireHostHeader: false };

@@ -50,7 +50,7 @@ function etagOf(mode: ChangeFeedMode, lsn: number): string {
 
 function parsePosition(mode: ChangeFeedMode, etag: string): number {
   const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
-  if (digits === undefined) throw new Refusal(400, `The continuation ${etag} in if-none-match is invalid.`);
+  if (digits === undefined) throw new Refusal(400, `Invalid Continuation Token: ${etag} in if-none-match.`);
   if (mark !== MARK[mode])
     throw new Refusal(400, `The continuation ${etag} is of the other mode of the change feed.`);
   return Number(digits);
@@ -102,7 +102,8 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   if (request.ifNoneMatch === undefined) {
     throw new Refusal(
       400,
-      'All versions and deletes change feed starts now or from a continuation within the retention period, not from the beginning or a time.',
+      'You must read the change feed from within the retention period. An all versions and deletes change feed starts ' +
+        'now or from a continuation, not from the beginning or a time.',
     );
   }
   dropOldChanges(account);

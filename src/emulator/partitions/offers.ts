@@ -7,7 +7,12 @@ import { Refusal } from '../http/refusal.ts';
 
 export type ProvisionedThroughput =
   | { readonly mode: 'manual'; readonly ru: number }
-  | { readonly mode: 'autoscale'; readonly ru: number };
+  | {
+      readonly mode: 'autoscale';
+      readonly ru: number;
+      /** How the service raises the maximum by itself. The emulator keeps it and never raises anything. */
+      readonly autoUpgradePolicy?: JsonObject;
+    };
 
 export const RU_PER_RANGE_MAX = 10_000;
 /** The RU/s for which a new container gets one range. */
@@ -45,14 +50,20 @@ export function requestedThroughput(
   }
   if (manual !== undefined) return checked('manual', Number(manual));
   if (autopilot === undefined) return undefined;
-  return checked('autoscale', own(parseJson(autopilot), 'maxThroughput'));
+  return autoscale(parseJson(autopilot));
+}
+
+function autoscale(settings: unknown): ProvisionedThroughput {
+  const throughput = checked('autoscale', own(settings, 'maxThroughput'));
+  const autoUpgradePolicy = own(settings, 'autoUpgradePolicy');
+  return isObject(autoUpgradePolicy) ? { ...throughput, mode: 'autoscale', autoUpgradePolicy } : throughput;
 }
 
 /** Returns the throughput that the body of an offer replace asks for. */
 export function throughputOf(content: unknown): ProvisionedThroughput {
   if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
   const autopilot = own(content, 'offerAutopilotSettings');
-  if (isObject(autopilot)) return checked('autoscale', own(autopilot, 'maxThroughput'));
+  if (isObject(autopilot)) return autoscale(autopilot);
   return checked('manual', own(content, 'offerThroughput'));
 }
 
@@ -88,8 +99,13 @@ export function refuseBelowMinimum(throughput: ProvisionedThroughput, history: O
   }
 }
 
-export function offerContent(throughput: ProvisionedThroughput, history: OfferHistory): JsonObject {
+export function offerContent(
+  throughput: ProvisionedThroughput,
+  history: OfferHistory,
+  isOfferReplacePending: boolean,
+): JsonObject {
   const past = {
+    isOfferReplacePending,
     offerMinimumThroughputParameters: {
       maxThroughputEverProvisioned: history.peakRu,
       maxConsumedStorageEverInKB: Math.ceil(history.storedKb),
@@ -101,7 +117,10 @@ export function offerContent(throughput: ProvisionedThroughput, history: OfferHi
   // requests are admitted up to the maximum.
   return {
     offerThroughput: throughput.ru / 10,
-    offerAutopilotSettings: { maxThroughput: throughput.ru },
+    offerAutopilotSettings: {
+      maxThroughput: throughput.ru,
+      ...(throughput.autoUpgradePolicy && { autoUpgradePolicy: throughput.autoUpgradePolicy }),
+    },
     ...past,
   };
 }

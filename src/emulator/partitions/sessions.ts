@@ -13,6 +13,14 @@ export function sessionToken(range: RangeModel, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
+/** Clients of older protocol versions know a token without the vector: `<range>:<lsn>`. */
+const VECTOR_TOKENS_SINCE = '2018-06-18';
+
+/** Returns session tokens in the form that a client of this protocol version parses. */
+export function sessionTokensFor(version: string | undefined, tokens: string): string {
+  return version === undefined || version >= VECTOR_TOKENS_SINCE ? tokens : tokens.replaceAll(':-1#', ':');
+}
+
 /** The substatus of a 404 whose cause is the session token, not a missing document. */
 export const READ_SESSION_UNAVAILABLE = 1002;
 
@@ -22,7 +30,7 @@ function tokenLsn(header: string, range: RangeModel): number | undefined {
   for (const part of header.split(',')) {
     const [id, vector = ''] = part.trim().split(':');
     if (id === undefined || !known.has(id)) continue;
-    const digits = vector.split('#')[1] ?? '';
+    const digits = vector.includes('#') ? (vector.split('#')[1] ?? '') : vector;
     if (!/^\d{1,16}$/.test(digits)) throw new Refusal(400, `The session token ${part} is invalid.`);
     newest = Math.max(newest ?? 0, Number(digits));
   }

@@ -41,3 +41,15 @@ export function childRidMaker(
     return encode(bytes);
   };
 }
+
+/** Returns the number of a document or script from its resource id; undefined for an id of another form. */
+export function childNumber(rid: string): number | undefined {
+  const bytes = Buffer.from(rid.replaceAll('-', '/'), 'base64');
+  if (bytes.length !== 16) return undefined;
+  return bytes.readUInt32LE(8) + (bytes.readUInt32LE(12) & 0xff) * 0x1_0000_0000;
+}
+
+/** Returns whether a text has the form of a database's resource id. */
+export function isDatabaseRid(text: string): boolean {
+  return /^[A-Za-z0-9+-]{6}==$/.test(text);
+}

@@ -11,6 +11,7 @@ export interface TestEmulatorOptions {
   readonly https?: boolean;
   readonly data?: string;
   readonly host?: string;
+  readonly allowHosts?: readonly string[];
   readonly port?: number;
   readonly key?: string;
 }
@@ -28,6 +29,7 @@ export async function startTestEmulator(options: TestEmulatorOptions = {}): Prom
   const key = options.key ?? PUBLISHED_KEY;
   const running = await startEmulator({
     host: options.host ?? '127.0.0.1',
+    ...(options.allowHosts === undefined ? {} : { allowHosts: options.allowHosts }),
     port: options.port ?? 0,
     https: options.https ?? false,
     data: options.data ?? ':memory:',

@@ -40,7 +40,7 @@ beforeEach(async () => {
         ],
       ],
     },
-    computedProperties: [{ name: 'lower', query: 'SELECT VALUE LOWER(c.name) FROM c' }],
+    fullTextPolicy: { defaultLanguage: 'en-US', fullTextPaths: [{ path: '/name', language: 'en-US' }] },
     conflictResolutionPolicy: {
       mode: 'Custom' as const,
       conflictResolutionProcedure: 'dbs/shop/colls/orders/sprocs/resolve',
@@ -90,7 +90,7 @@ async function expectLikeSource(): Promise<void> {
   });
   expect(target.facts.settings).toMatchObject({
     uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }, { paths: ['/a', '/b'] }] },
-    computedProperties: [{ name: 'lower' }],
+    fullTextPolicy: { fullTextPaths: [{ path: '/name' }] },
     indexingPolicy: { includedPaths: [{ path: '/name/?' }, { path: '/tenantId/?' }] },
     conflictResolutionPolicy: {
       mode: 'Custom',

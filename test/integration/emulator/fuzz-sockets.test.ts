@@ -79,7 +79,7 @@ function head(method: string, path: string, headers: Readonly<Record<string, str
     emulator.key,
     new Date(),
   );
-  const lines = Object.entries({ host: 'x', ...signature, ...headers }).map(
+  const lines = Object.entries({ host: 'localhost', ...signature, ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
@@ -131,17 +131,17 @@ test('bytes that are not HTTP -> a JSON 400 or nothing, and the connection ends'
 });
 
 test.each<[string, string, number]>([
-  ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n', 400],
-  ['an unknown method', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n', 400],
-  ['a version from the future', 'GET / HTTP/7.3\r\nhost: x\r\n\r\n', 400],
+  ['a header without a colon', 'GET / HTTP/1.1\r\nhost: localhost\r\nno colon\r\n\r\n', 400],
+  ['an unknown method', 'FROB / HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
+  ['a version from the future', 'GET / HTTP/7.3\r\nhost: localhost\r\n\r\n', 400],
   ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', 400],
-  ['headers of 64 KB', `GET / HTTP/1.1\r\nhost: x\r\nbig: ${'x'.repeat(65_536)}\r\n\r\n`, 431],
-  ['a path of 64 KB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
-  ['two lengths', 'POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
-  ['a negative length', 'POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n', 400],
-  ['a length beyond all numbers', `POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: ${'9'.repeat(40)}\r\n\r\n`, 400],
-  ['a length and chunks', 'POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n', 400],
-  ['a chunk of no size', 'POST /dbs HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n', 400],
+  ['headers of 64 KB', `GET / HTTP/1.1\r\nhost: localhost\r\nbig: ${'x'.repeat(65_536)}\r\n\r\n`, 431],
+  ['a path of 64 KB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 431],
+  ['two lengths', 'POST /dbs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
+  ['a negative length', 'POST /dbs HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n', 400],
+  ['a length beyond all numbers', `POST /dbs HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${'9'.repeat(40)}\r\n\r\n`, 400],
+  ['a length and chunks', 'POST /dbs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n', 400],
+  ['a chunk of no size', 'POST /dbs HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n', 400],
 ])('%s -> refused with a JSON error', async (_what, text, status) => {
   const line = await connect();
   line.socket.write(text, 'latin1');
@@ -160,15 +160,15 @@ test('a request without a host -> a reply in JSON', async () => {
 
 test('an unknown expectation -> a reply in JSON', async () => {
   const line = await connect();
-  line.socket.end('GET /dbs HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n');
+  line.socket.end('GET /dbs HTTP/1.1\r\nhost: localhost\r\nexpect: miracles\r\nconnection: close\r\n\r\n');
   const answer = parseAnswer(await line.whole());
   expect([400, 401]).toContain(answer.status);
   expect(answer.body.message).toMatch(/./);
 });
 
 test.each([
-  'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n',
-  'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+  'CONNECT x:1 HTTP/1.1\r\nhost: localhost\r\n\r\n',
+  'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
 ])('%j -> the request ends, and the emulator serves on', async (text) => {
   const line = await connect();
   line.socket.end(text);
@@ -182,8 +182,8 @@ test('half-open requests -> others are served, and the emulator closes', async (
     '',
     'G',
     'GET / HT',
-    'POST /dbs HTTP/1.1\r\nhost: x\r\n',
-    'POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{"id"',
+    'POST /dbs HTTP/1.1\r\nhost: localhost\r\n',
+    'POST /dbs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"id"',
   ];
   const sockets = Array.from({ length: 100 }, (_, index) => {
     const socket = net.connect(Number(port), hostname);
@@ -257,7 +257,7 @@ test('pipelined requests -> answered in order, valid and invalid', async () => {
   const line = await connect();
   const good = head('GET', '/');
   const missing = head('GET', '/dbs/nowhere');
-  const unsigned = 'GET /dbs HTTP/1.1\r\nhost: x\r\n\r\n';
+  const unsigned = 'GET /dbs HTTP/1.1\r\nhost: localhost\r\n\r\n';
   const { head: top, body } = create('piped');
   line.socket.end([good, missing, top + body, unsigned, good, 'nonsense\r\n\r\n'].join(''));
   const text = await line.whole();

@@ -175,7 +175,13 @@ describe('the other settings of a container', () => {
   );
 
   test('settings given -> kept, settings left out -> the defaults of the service', () => {
-    const said = { id: 'c', partitionKey: V2, indexingPolicy: { indexingMode: 'none' }, more: [1] };
+    const indexingPolicy = {
+      indexingMode: 'none',
+      automatic: false,
+      includedPaths: [],
+      excludedPaths: [],
+    };
+    const said = { id: 'c', partitionKey: V2, indexingPolicy, more: [1] };
     expect(withDefaults(said)).toEqual({
       ...said,
       conflictResolutionPolicy: {
@@ -261,13 +267,20 @@ describe('keys', () => {
     ['[""]', ['']],
     ['[null]', [null]],
     ['[{}]', [undefined]],
-    ['[]', [undefined]],
+    ['[]', []],
     ['[-0]', [0]],
     ['[1.0]', [1]],
     ['["\\u65e5"]', ['日']],
     [' [ true ] ', [true]],
   ])('the header %s -> %j', (header, key) => {
     expect(parseKey(single, header)).toStrictEqual(key);
+  });
+
+  test('the header [] -> a missing value, if the service made up the key', () => {
+    const madeUp = parseDefinition({
+      partitionKey: { paths: ['/_partitionKey'], version: 2, systemKey: true },
+    });
+    expect(parseKey(madeUp, '[]')).toStrictEqual([undefined]);
   });
 
   test('a hierarchical key -> may be given in part, from the left', () => {

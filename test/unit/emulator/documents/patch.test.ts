@@ -37,6 +37,40 @@ function refusalOf(work: () => unknown): number {
   }
 }
 
+describe('move takes a value out and adds it elsewhere', () => {
+  function moved(text: string, from: unknown, path: string): string {
+    const body = JSON.stringify([{ op: 'move', from, path }]);
+    return patchDocument(text, parsePatch(body), DEFINITION);
+  }
+
+  test.each<[string, string, string, string]>([
+    ['{"id":"a","color":1.10}', '/color', '/colour', '{"id":"a","colour":1.10}'],
+    ['{"a":1,"b":9223372036854775807}', '/b', '/a', '{"a":9223372036854775807}'],
+    ['{"o":{"x":[1,{}]},"p":{}}', '/o/x', '/p/y', '{"o":{},"p":{"y":[1,{}]}}'],
+    ['{"l":[1,2,3]}', '/l/0', '/l/2', '{"l":[2,3,1]}'],
+    ['{"l":[1,2,3]}', '/l/2', '/l/0', '{"l":[3,1,2]}'],
+    ['{"l":[1],"x":2}', '/x', '/l/-', '{"l":[1,2]}'],
+    ['{"ab":{},"a":1}', '/a', '/ab/c', '{"ab":{"c":1}}'],
+  ])('%s from %s to %s', (text, from, path, expected) => {
+    expect(moved(text, from, path)).toBe(expected);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['{"a":1}', '/b', '/c'],
+    ['{"a":1}', '/a', '/b/c'],
+    ['{"a":{}}', '/a', '/a/b'],
+    ['{"a":[1]}', '/a/-', '/b'],
+    ['{"id":"1"}', '/id', '/b'],
+    ['{"a":1}', '/a', '/pk'],
+    ['{"pk":1}', '/pk', '/b'],
+    ['{"a":1}', '/a', '/_ts'],
+    ['{"a":1}', 'a', '/b'],
+    ['{"a":1}', undefined, '/b'],
+  ])('%s from %j to %s -> refused', (text, from, path) => {
+    expect(refusalOf(() => moved(text, from, path))).toBe(400);
+  });
+});
+
 describe('each operation changes one place of the text', () => {
   test.each<[string, Op, string]>([
     // set and add on objects
@@ -177,7 +211,7 @@ describe('a body', () => {
   test.each([
     '', '{', 'null', '1', '"x"', '[]', '{}', '{"operations":[]}', '{"operations":{}}', '{"operations":1}', '[1]', '[null]', '[[]]',
     '[{"op":"set"}]', '[{"op":"set","path":"x","value":1}]', '[{"op":"set","path":"/","value":1}]', '[{"op":"set","path":"","value":1}]',
-    '[{"op":"set","path":"/x"}]', '[{"op":"move","path":"/x","from":"/y"}]', '[{"op":"constructor","path":"/x","value":1}]',
+    '[{"op":"set","path":"/x"}]', '[{"op":"copy","path":"/x","from":"/y"}]', '[{"op":"constructor","path":"/x","value":1}]',
     '[{"op":1,"path":"/x","value":1}]', '[{"op":"set","path":["/x"],"value":1}]', '{"condition":1,"operations":[{"op":"remove","path":"/x"}]}',
     `[${Array(11).fill('{"op":"remove","path":"/x"}').join(',')}]`, `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
   ])('%.60s -> refused', (body) => {
@@ -196,7 +230,9 @@ describe('a body', () => {
     expect(parsePatch('[{"op":"set","path":"/x","value":0,"v\\u0061lue":1.10}]').operations).toEqual(
       operations,
     );
-    expect(parsePatch('[{"op":"remove","path":"/x"}]').operations[0]?.value).toBeUndefined();
+    expect(parsePatch('[{"op":"remove","path":"/x"}]').operations).toEqual([
+      { op: 'remove', path: '/x', value: undefined },
+    ]);
     expect(
       parsePatch(`[${Array(10).fill('{"op":"remove","path":"/x"}').join(',')}]`).operations,
     ).toHaveLength(10);

@@ -81,7 +81,10 @@ test.each<[number, string, string]>([
   [404, 'GET', '/*'],
   [404, 'GET', '/dbs/D/tables'],
   [404, 'GET', '/dbs/D/*'],
-  [404, 'GET', '/dbs/D/colls/C/docs/I/attachments'],
+  [400, 'PUT', '/offers/offers/1000'],
+  [501, 'GET', '/dbs/D/colls/C/docs/I/attachments'],
+  [501, 'POST', '/dbs/D/users'],
+  [404, 'GET', '/_emulator/containers/users'],
   [404, 'GET', '/_emulator'],
   [404, 'GET', '/_emulator/constructor'],
   [405, 'POST', '/'],
@@ -99,7 +102,7 @@ test.each<[number, string, string]>([
   expect(refusalOf(() => findRoute(method, segmentsOf(path), {}))?.status).toBe(status);
 });
 
-test('any request -> a route, 404 or 405', () => {
+test('any request -> a route, or refused as unknown, as not allowed or by name', () => {
   const step = fc.oneof(
     fc.constantFrom(
       'dbs',
@@ -122,7 +125,7 @@ test('any request -> a route, 404 or 405', () => {
   );
   fc.assert(
     fc.property(method, fc.array(step, { maxLength: 8 }), (name, segments) => {
-      expect([undefined, 404, 405]).toContain(
+      expect([undefined, 400, 404, 405, 501]).toContain(
         refusalOf(() => findRoute(name, segments, { 'x-ms-documentdb-isquery': 'true' }))?.status,
       );
       expect(typeof signedResource(segments).resourceId).toBe('string');

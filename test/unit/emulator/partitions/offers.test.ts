@@ -140,13 +140,13 @@ describe('the content of an offer', () => {
 
   test('sent back as it was read -> the same throughput', () => {
     for (const throughput of [manual(500), autoscale(4000)]) {
-      expect(throughputOf(offerContent(throughput, history))).toEqual(throughput);
-      expect(offerContent(throughput, history)).toMatchObject(past);
+      expect(throughputOf(offerContent(throughput, history, false))).toEqual(throughput);
+      expect(offerContent(throughput, history, false)).toMatchObject(past);
     }
   });
 
   test('autoscale -> a tenth and the maximum', () => {
-    expect(offerContent(autoscale(4000), history)).toMatchObject({
+    expect(offerContent(autoscale(4000), history, false)).toMatchObject({
       offerThroughput: 400,
       offerAutopilotSettings: { maxThroughput: 4000 },
     });

@@ -1,0 +1,111 @@
+/**
+ * The emulator answers programs, not web pages of other sites: its key is public and its admin routes need none, so any
+ * page in a browser on the same machine could otherwise use it.
+ */
+// A second argument names the case of a table that has failed.
+// oxlint-disable vitest/valid-expect
+import { expect, it } from 'vitest';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import {
+  exchange,
+  parseJson,
+  RawAccount,
+  refusalOf,
+  type Headers,
+  type Reply,
+} from '../../helpers/emulator/raw.ts';
+import { forEachBackend } from '../backend.ts';
+
+interface Page {
+  readonly headers: Headers;
+  readonly emulator: TestEmulator;
+}
+
+function state({ emulator: { endpoint }, headers }: Page): Promise<Reply> {
+  return exchange({ method: 'GET', endpoint, path: '/_emulator/state', headers });
+}
+
+function databases({ emulator, headers }: Page): Promise<Reply> {
+  const account = new RawAccount(emulator);
+  return account.send('GET', '/dbs', { headers }).finally(() => account.close());
+}
+
+const FOREIGN: readonly (readonly [string, Headers])[] = [
+  ['a name that was made to resolve to this machine', { host: 'evil.example:8081' }],
+  ['a name that begins like a loopback one', { host: '127.0.0.1.evil.example' }],
+  ['a name that ends like a loopback one', { host: 'evillocalhost' }],
+  ['a name with a user before it', { host: 'localhost@evil.example' }],
+  ['an address of another machine', { host: '192.0.2.7:8081' }],
+  ['a page of another site', { origin: 'https://evil.example' }],
+  ['a page without an origin, for example a sandboxed frame', { origin: 'null' }],
+  ['a page of another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
+];
+
+forEachBackend('web pages', (backend) => {
+  it.skipIf(backend.live).each(FOREIGN)('%s -> 403 for data and admin routes', async (_what, headers) => {
+    const page = { emulator: backend.lab.emulator, headers };
+    expect(refusalOf(await state(page))).toBe('403/0');
+    expect(refusalOf(await databases(page))).toBe('403/0');
+  });
+
+  it.skipIf(backend.live)('a form of another site -> cannot split a range or change the faults', async () => {
+    const { wire } = await backend.container();
+    const { endpoint } = backend.lab;
+    const headers = { 'content-type': 'text/plain', origin: 'https://evil.example' };
+    const path = `/_emulator/containers/${wire.adminPath}/split`;
+    const reply = await exchange({ method: 'POST', endpoint, path, headers, body: '{}' });
+    expect(refusalOf(reply)).toBe('403/0');
+    expect(await wire.ranges()).toHaveLength(1);
+  });
+
+  it.skipIf(backend.live)('programs and pages of this machine -> answered', async () => {
+    const { emulator } = backend.lab;
+    const { port } = new URL(emulator.endpoint);
+    const OWN: readonly Headers[] = [
+      {},
+      { host: `localhost:${port}` },
+      { host: 'LOCALHOST' },
+      { host: '127.1.2.3:9' },
+      { host: '[::1]:8081' },
+      { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    for (const headers of OWN) {
+      expect((await state({ emulator, headers })).status, JSON.stringify(headers)).toBe(200);
+      expect((await databases({ emulator, headers })).status, JSON.stringify(headers)).toBe(200);
+    }
+  });
+
+  it.skipIf(backend.live)('an allowed name -> answered, and no other', async () => {
+    await using emulator = await startTestEmulator({ allowHosts: ['Emulator.Internal'] });
+    for (const headers of [{ host: 'emulator.internal:8081' }, { origin: 'http://emulator.internal:3000' }]) {
+      expect((await databases({ emulator, headers })).status).toBe(200);
+    }
+    expect(refusalOf(await databases({ emulator, headers: { host: 'internal' } }))).toBe('403/0');
+  });
+
+  it.skipIf(backend.live)(
+    'on every address -> by any address, but by no name that is not allowed',
+    async () => {
+      await using emulator = await startTestEmulator({ host: '0.0.0.0' });
+      for (const host of ['192.0.2.7:8081', '[2001:db8::7]']) {
+        expect((await databases({ emulator, headers: { host } })).status, host).toBe(200);
+      }
+      expect(refusalOf(await databases({ emulator, headers: { host: 'evil.example' } }))).toBe('403/0');
+    },
+  );
+});
+
+forEachBackend('the address of the account', (backend) => {
+  it.skipIf(backend.live)('asked by another name -> the account names itself like that', async () => {
+    await using emulator = await startTestEmulator({ host: '0.0.0.0', allowHosts: ['emulator'] });
+    const account = new RawAccount(emulator);
+    for (const host of ['192.0.2.7:28171', 'emulator:8081', 'localhost', '[::1]:8081']) {
+      const document = parseJson<{ readableLocations: { databaseAccountEndpoint: string }[] }>(
+        await account.send('GET', '/', { headers: { host } }),
+      );
+      expect(document.readableLocations[0]?.databaseAccountEndpoint).toBe(`http://${host}/`);
+    }
+    account.close();
+  });
+});
