@@ -33,6 +33,8 @@ const STEPS: readonly Step[] = [
     env: { COSMIG_DAMAGES: '1000' },
   },
   { name: 'mutations', argv: npm('mutations') },
+  // Clients in other languages, as far as this machine has them.
+  { name: 'clients', argv: npm('clients') },
 ];
 
 const asked = process.argv.slice(2);
