@@ -48,6 +48,16 @@ const EDGES = ['src/lib/', 'src/cli/', 'src/spec/load.ts'];
 const AMBIENT =
   /\b(?:Date\.now|Math\.random|performance\.now|set(?:Timeout|Interval)|process\.env)\b|\bnew Date\(\)/g;
 
+/** A difference to the time of day. */
+const DIFFERENCE = /clock\.now\(\) [-<>]|[-<>]=? (?:[\w.#]+\.)?clock\.now\(\)/g;
+/** Places that compare with an instant which a person gave or an earlier process stored. */
+const DIFFERENCES_OF_INSTANTS = [
+  'src/cosmos/account/service-time.ts',
+  'src/engine/cutover/after-commit.ts',
+  'src/engine/run.ts',
+  'src/spec/time-left.ts',
+];
+
 // execa, which we admire, has 243 lines in its largest file; beyond 400 a reader loses the point.
 const LINES_MAX = 400;
 
@@ -222,6 +232,13 @@ describe('sources', () => {
     const wrong = sources
       .filter((file) => !EDGES.some((edge) => file.startsWith(edge)))
       .flatMap((file) => [...codeOf(file).matchAll(AMBIENT)].map(([use]) => `${file}: ${use}`));
+    expect(wrong).toEqual([]);
+  });
+
+  test('measure durations by the monotonic clock, since the time of day may be set at any moment', () => {
+    const wrong = sources
+      .filter((file) => !DIFFERENCES_OF_INSTANTS.includes(file))
+      .flatMap((file) => [...codeOf(file).matchAll(DIFFERENCE)].map(([use]) => `${file}: ${use}`));
     expect(wrong).toEqual([]);
   });
 

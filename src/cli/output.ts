@@ -52,7 +52,7 @@ export class Output implements Reporter {
 
   constructor(options: OutputOptions) {
     this.#options = options;
-    this.#beganMs = options.clock.now();
+    this.#beganMs = options.clock.monotonicMs();
     this.#progressAtMs = this.#beganMs;
     const { json, quiet, verbose, clock, stderr } = options;
     const write = (line: string): void => {
@@ -78,7 +78,7 @@ export class Output implements Reporter {
       live.show((columns) => printable(render(columns)).slice(0, columns));
       return;
     }
-    const nowMs = clock.now();
+    const nowMs = clock.monotonicMs();
     const { firstMs, longestMs, ofRun } = PROGRESS_EVERY;
     const everyMs = Math.min(Math.max(firstMs, (nowMs - this.#beganMs) * ofRun), longestMs);
     if (nowMs - this.#progressAtMs < everyMs) return;

@@ -37,7 +37,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<R
 
 async function perform(context: Context, { fast, keep }: DemoOptions): Promise<Result> {
   const { signal, out, clock } = context;
-  const startedMs = clock.now();
+  const startedMs = clock.monotonicMs();
   const pace = fast ? FAST : NORMAL;
   const random = seededRandom(SEED);
   await using local = await DemoAccount.open({ isKept: keep });
@@ -60,7 +60,7 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     }
   });
   const kept = keep ? { kept: { folder: local.folder, endpoint: local.endpoint } } : {};
-  const durationMs = clock.now() - startedMs;
+  const durationMs = clock.monotonicMs() - startedMs;
   const json: TypeOf<typeof DEMO_RESULT> = {
     command: 'demo',
     complete: true,

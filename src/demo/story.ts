@@ -183,9 +183,9 @@ async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {
 }
 
 async function waitForLetterToClose({ local, context, signal }: Story): Promise<void> {
-  const endMs = context.clock.now() + CLOSING_MS;
+  const endMs = context.clock.monotonicMs() + CLOSING_MS;
   while (!(await letters(local)).some(({ state }) => state === 'closed')) {
-    if (context.clock.now() > endMs) {
+    if (context.clock.monotonicMs() > endMs) {
       throw new NotReadyError('the dead letter of the fixed document is still open', {
         why: `the tail did not reach it within ${CLOSING_MS / 1000} s`,
         hint: AGAIN,

@@ -21,7 +21,6 @@ import { CrashPoints, type CrashPoint } from './unit/crash-points.ts';
 import { RunTotals } from './unit/run-totals.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
-import { ServiceTime } from './progress/service-time.ts';
 import type { RunStop, Tasks } from './progress/stopping.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { TargetSlots } from './apply/target-slots.ts';
@@ -104,7 +103,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
   );
   for (const { token } of ledger.tokens.all()) sourceSide.sessions.add(token);
   for (const { anchor } of ledger.leases.live()) sourceSide.sessions.add(anchor?.session);
-  const serviceTime = new ServiceTime(clock);
+  const { serviceTime } = sourceSide.requests;
   const totals = new RunTotals(sourceSide, targetSide);
   const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
   const context: RunContext = {

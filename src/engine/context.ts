@@ -19,7 +19,7 @@ import type { Side } from '../cosmos/side.ts';
 import type { TargetSlots } from './apply/target-slots.ts';
 import type { SourceDocuments } from './apply/source-documents.ts';
 import type { RunCounters } from './progress/counters.ts';
-import type { ServiceTime } from './progress/service-time.ts';
+import type { ServiceTime } from '../cosmos/account/service-time.ts';
 import type { RunStop, Tasks } from './progress/stopping.ts';
 import type { Timing } from '../spec/timing.ts';
 import type { UniqueKeys } from './apply/unique-keys.ts';

@@ -1,16 +1,26 @@
 /**
- * Time as a parameter: the current time and waiting come from one object, which tests drive and the emulator can shift.
+ * Time as a parameter: the current time, durations and waiting come from one object, which tests drive and the emulator
+ * can shift.
  */
 import { sleep } from './abort.ts';
 
 export interface Clock {
-  /** Returns the current time, in milliseconds since the epoch. */
+  /**
+   * Returns the current time, in milliseconds since the epoch: for what people read and what is stored. The clock of
+   * the machine may be set at any moment, so a difference of two such times is not a duration.
+   */
   now(): number;
+  /** Returns milliseconds since some moment in the past: for durations. Setting the clock of the machine does not change it. */
+  monotonicMs(): number;
   /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = { now: () => Date.now(), sleep };
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => Math.floor(performance.now()),
+  sleep,
+};
 
 /** Starts a stopwatch: the result returns the milliseconds since then. Setting the system clock does not affect it. */
 export function stopwatch(): () => number {
@@ -18,25 +28,17 @@ export function stopwatch(): () => number {
   return () => performance.now() - beganMs;
 }
 
-/** Measures whether a duration has passed. Setting the clock back does not extend it. */
+/** Measures whether a duration has passed. */
 export class Countdown {
   readonly #clock: Clock;
-  #leftMs: number;
-  #seenMs: number;
+  readonly #endMs: number;
 
   constructor(clock: Clock, durationMs: number) {
     this.#clock = clock;
-    this.#leftMs = durationMs;
-    this.#seenMs = clock.now();
+    this.#endMs = clock.monotonicMs() + durationMs;
   }
 
-  /**
-   * Returns whether the duration has passed. Must be called regularly, because it adds up the time between two calls.
-   */
   isOver(): boolean {
-    const nowMs = this.#clock.now();
-    this.#leftMs -= Math.max(0, nowMs - this.#seenMs);
-    this.#seenMs = nowMs;
-    return this.#leftMs <= 0;
+    return this.#clock.monotonicMs() >= this.#endMs;
   }
 }

@@ -87,12 +87,11 @@ export class SampleTally {
     this.#tally = new KeyTally(options.kind, 1);
   }
 
-  /** Adds at most `most` documents of a page; returns how many were added. */
-  add({ bytes, chargeRu, date }: Pick<FeedPage, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
+  /** Adds at most `most` documents of a page that was read at `nowTs`, the service's time; returns how many. */
+  add({ bytes, chargeRu }: Pick<FeedPage, 'bytes' | 'chargeRu'>, nowTs: number, most: number): number {
     const { count } = this.#scan.scan(bytes);
-    const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
     const taken = Math.min(count, most);
-    for (let row = 0; row < taken; row += 1) this.#count(row, Number.isNaN(nowTs) ? 0 : nowTs);
+    for (let row = 0; row < taken; row += 1) this.#count(row, nowTs);
     this.#totals.ru += chargeRu;
     this.#totals.rows += count;
     return taken;
@@ -220,7 +219,7 @@ async function readInto(
     patience: patience.fresh(),
   })) {
     if (page.status === 304) return true;
-    left -= tally.add(page, left);
+    left -= tally.add(page, requests.serviceTime.nowTs(), left);
     pages += 1;
     if (left <= 0 || pages === PAGES_MAX) return false;
   }

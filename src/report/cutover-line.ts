@@ -37,12 +37,12 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     this.#clock = clock;
     this.#deadlineMs = times.deadlineMs;
     this.#watchMs = times.watchMs;
-    this.#beganMs = clock.now();
+    this.#beganMs = clock.monotonicMs();
   }
 
   onStep(step: Step): void {
     this.#step = step;
-    this.#beganMs = this.#clock.now();
+    this.#beganMs = this.#clock.monotonicMs();
     this.#proof = null;
   }
 
@@ -56,10 +56,10 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
     else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
     if (stoppedAtMs !== null) {
-      const stopped = seconds(this.#clock.now() - stoppedAtMs);
+      const stopped = seconds(this.#clock.monotonicMs() - stoppedAtMs);
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
-    const inStep = seconds(this.#clock.now() - this.#beganMs);
+    const inStep = seconds(this.#clock.monotonicMs() - this.#beganMs);
     if (name === 'after the commit' || name === 'resuming writers')
       parts.push({ text: `for ${inStep}`, rank: 1 });
     if (name === 'watching for late writes')
@@ -71,7 +71,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
   /** Returns what a cutover adds to the progress object of a run. */
   picture() {
     const { name, stoppedAtMs } = this.#step;
-    const stoppedMs = stoppedAtMs === null ? null : this.#clock.now() - stoppedAtMs;
+    const stoppedMs = stoppedAtMs === null ? null : this.#clock.monotonicMs() - stoppedAtMs;
     return { step: name, stoppedMs, deadlineMs: this.#deadlineMs, proof: this.#proof };
   }
 }

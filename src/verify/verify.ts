@@ -79,6 +79,8 @@ export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>,
   readonly ledger: LedgerView;
   readonly timing: CompareTiming;
   readonly beganAtMs: number;
+  /** When the comparison began, by the monotonic clock. */
+  readonly beganMs: number;
 }
 
 export async function verify(parts: VerifyParts): Promise<Verdict> {
@@ -87,7 +89,7 @@ export async function verify(parts: VerifyParts): Promise<Verdict> {
 
 async function compare(parts: VerifyParts): Promise<Verdict> {
   const { spec, connections, clock, signal } = parts;
-  const beganAtMs = clock.now();
+  const [beganAtMs, beganMs] = [clock.now(), clock.monotonicMs()];
   const ledger = new LedgerView(spec.ledger);
   const moment = ledger.moment();
   const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
@@ -96,9 +98,9 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };
-  using accounts = await connectBoth(connections, signal);
+  using accounts = await connectBoth(connections, signal, clock);
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
-  const comparison = { ...parts, ...opened, ledger, timing, beganAtMs };
+  const comparison = { ...parts, ...opened, ledger, timing, beganAtMs, beganMs };
   if (parts.level !== 'count') return await compareDigests(comparison);
   const verdict = await compareCounts(comparison);
   parts.onVerdict?.(verdict, null);

@@ -33,13 +33,13 @@ export async function compareAndRepair(
   compare: (extent: Extent, signal: AbortSignal) => Promise<Verdict>,
 ): Promise<Verdict> {
   const { clock, say = () => {} } = parts;
-  const beganAtMs = clock.now();
+  const beganAtMs = clock.monotonicMs();
   const ru = { source: 0, target: 0 };
   const compareWhileTailing = async (extent: Extent): Promise<Verdict> => {
     const found = await whileTailing(parts, async (signal) => compare(extent, signal));
     ru.source += found.ru.source;
     ru.target += found.ru.target;
-    return { ...found, ru: { ...ru }, durationMs: clock.now() - beganAtMs };
+    return { ...found, ru: { ...ru }, durationMs: clock.monotonicMs() - beganAtMs };
   };
   const swept = unsweptIn(parts);
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the

@@ -28,7 +28,7 @@ export async function makeLikeSource(
   signal: AbortSignal,
 ): Promise<readonly SettingOutcome[]> {
   const call = (): ControlCall => ({ signal, patience: new Patience({ clock, random }) });
-  using accounts = await connectBoth(connections, signal);
+  using accounts = await connectBoth(connections, signal, clock);
   const { source, target: account } = accounts;
   const from = existing(await readContainer(source, spec.source, call()), spec.source);
   const to = existing(await readContainer(account, spec.target, call()), spec.target);

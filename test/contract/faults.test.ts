@@ -256,6 +256,17 @@ forEachBackend('faults', (backend) => {
     expect((await wire.read('b', AT)).status).toBe(200);
   });
 
+  it.skipIf(backend.live)('dateOffMs -> the date of the reply is off by that much', async () => {
+    const { wire } = await backend.container();
+    const scope = { rangeId: (await wire.onlyRange()).id };
+    const offMs = 86_400_000;
+    await strike(rule('read-feed', { dateOffMs: offMs }, { times: 1 }));
+    const [wrong, right] = [await wire.readFeed(scope, 'now'), await wire.readFeed(scope, 'now')].map(
+      ({ headers }) => Date.parse(headers['date'] ?? ''),
+    );
+    expect(Math.abs((wrong ?? 0) - (right ?? 0) - offMs)).toBeLessThan(60_000);
+  });
+
   it.skipIf(backend.live)('dropHeaders -> the reply lacks them', async () => {
     const { wire } = await backend.container();
     const scope = { rangeId: (await wire.onlyRange()).id };

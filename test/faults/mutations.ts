@@ -18,6 +18,7 @@ import { CUTOVER_RULES } from './mutations-cutover.ts';
 import { DOCUMENT_RULES } from './mutations-documents.ts';
 import { PATCHES, type Edit, type Patch, type Rule } from './mutations-patches.ts';
 import { LEDGER_RULES } from './ledger/mutations.ts';
+import { SERVICE_RULES } from './mutations-service.ts';
 import { VERIFY_RULES } from './mutations-verify.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -131,7 +132,7 @@ function askTest(rule: Rule): string | undefined {
   });
 }
 
-const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES];
+const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES, ...SERVICE_RULES];
 const known = new Set<string>([...PATCHES, ...RULES].map(({ name }) => name));
 for (const name of positionals) if (!known.has(name)) throw new Error(`unknown rule ${name}`);
 const isAsked = ({ name }: { readonly name: string }): boolean =>

@@ -10,17 +10,30 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
+/** What the monotonic clock shows first: not the time of day, so that code which mixes the two is noticed. */
+const BOOTED_MS = 1_000_000;
+
 /** Time stands still until a test advances it; sleepers wake in the order of their times. */
 export class VirtualClock implements Clock {
-  #nowMs: number;
+  #passedMs = BOOTED_MS;
+  #wallMs: number;
   #sleepers: readonly Sleeper[] = [];
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
-    this.#nowMs = startMs;
+    this.#wallMs = startMs - BOOTED_MS;
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#wallMs + this.#passedMs;
+  }
+
+  monotonicMs(): number {
+    return this.#passedMs;
+  }
+
+  /** Somebody sets the clock of the machine forward or back. */
+  step(deltaMs: number): void {
+    this.#wallMs += deltaMs;
   }
 
   /** How many sleep now. */
@@ -31,7 +44,7 @@ export class VirtualClock implements Clock {
   async sleep(delayMs: number, signal: AbortSignal): Promise<void> {
     let sleeper: Sleeper | undefined;
     const woken = new Promise<void>((wake) => {
-      sleeper = { wakeAtMs: this.#nowMs + delayMs, wake };
+      sleeper = { wakeAtMs: this.#passedMs + delayMs, wake };
       this.#sleepers = [...this.#sleepers, sleeper];
     });
     try {
@@ -42,8 +55,8 @@ export class VirtualClock implements Clock {
   }
 
   advance(deltaMs: number): void {
-    this.#nowMs += deltaMs;
-    const due = this.#sleepers.filter(({ wakeAtMs }) => wakeAtMs <= this.#nowMs);
+    this.#passedMs += deltaMs;
+    const due = this.#sleepers.filter(({ wakeAtMs }) => wakeAtMs <= this.#passedMs);
     this.#sleepers = this.#sleepers.filter((sleeper) => !due.includes(sleeper));
     for (const { wake } of due.toSorted((a, b) => a.wakeAtMs - b.wakeAtMs)) wake();
   }
@@ -57,9 +70,19 @@ export class HurriedClock extends VirtualClock {
   }
 }
 
-/** A clock that shows another time than this machine's, and waits as this machine does. */
+/** A clock that shows another time than this machine's, and waits as this machine does. Its time passes for all. */
 export function clockAt(now: () => number): Clock {
-  return { now, sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal) };
+  const bootedMs = now() - BOOTED_MS;
+  return {
+    now,
+    monotonicMs: () => now() - bootedMs,
+    sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
+  };
+}
+
+/** A clock of a machine that is set: durations are right, and the time of day is off by `offMs` from now on. */
+export function setClock(offMs: () => number): Clock {
+  return { ...systemClock, now: () => systemClock.now() + offMs() };
 }
 
 /** Minutes pass in seconds, for code that measures minutes. */

@@ -10,6 +10,7 @@ import { assert } from '../../lib/assert.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { isLoopback, type Connection } from '../../spec/connection.ts';
 import { ByteTransport } from '../transport/byte-transport.ts';
+import { ServiceTime } from './service-time.ts';
 import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
@@ -29,6 +30,8 @@ export interface AccountOptions {
   /** An HTTP client to use in place of the default one, which it may call. */
   readonly httpClient?: HttpClient;
   readonly clock?: Clock;
+  /** The service's time, if several accounts keep it together. */
+  readonly serviceTime?: ServiceTime;
 }
 
 /** A client of one account. Disposing of it ends the SDK's own timers. */
@@ -40,6 +43,8 @@ export class Account implements Disposable {
   /** Whether requests go straight to the network, not through an HTTP client of the caller. */
   readonly sendsItself: boolean;
   readonly clock: Clock;
+  /** The time of the service, from every reply of the account. */
+  readonly serviceTime: ServiceTime;
 
   constructor(access: AccountAccess, options: AccountOptions = {}) {
     const { discovery = false, agent, httpClient, clock = systemClock } = options;
@@ -51,6 +56,7 @@ export class Account implements Disposable {
     this.transport = new ByteTransport(httpClient ?? createDefaultHttpClient());
     this.sendsItself = httpClient === undefined;
     this.clock = clock;
+    this.serviceTime = options.serviceTime ?? new ServiceTime(clock);
     this.endpoint = access.endpoint;
     this.client = new CosmosClient({
       endpoint: access.endpoint,

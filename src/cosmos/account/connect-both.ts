@@ -2,7 +2,9 @@
  * Connects to both sides of a migration. Invariant: one account is opened and closed once, even if it is both sides.
  */
 import type { Connections } from '../../spec/connection.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { connect, type Account } from './client.ts';
+import { ServiceTime } from './service-time.ts';
 
 export interface BothAccounts extends Disposable {
   readonly source: Account;
@@ -13,11 +15,14 @@ export interface BothAccounts extends Disposable {
 export async function connectBoth(
   { source, target }: Connections,
   signal: AbortSignal,
+  clock: Clock = systemClock,
 ): Promise<BothAccounts> {
-  const one = await connect(source, { signal });
+  // The replies of either side keep the time of both.
+  const options = { signal, clock, serviceTime: new ServiceTime(clock) };
+  const one = await connect(source, options);
   let other: Account;
   try {
-    other = source === target ? one : await connect(target, { signal });
+    other = source === target ? one : await connect(target, options);
   } catch (error) {
     one[Symbol.dispose]();
     throw error;

@@ -29,8 +29,6 @@ export type BatchResult =
       readonly bytes: Buffer;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;
-      /** The reply's `date` header: the service's time, as text. */
-      readonly date: string | undefined;
     }
   | { readonly answered: false; readonly trouble: Trouble };
 
@@ -72,7 +70,7 @@ export async function sendBatch(
   const outcomes = readOutcomes(reply, batch, replies);
   if (!Array.isArray(outcomes)) return { answered: false, trouble: outcomes };
   const { body: bytes, chargeRu, sessionToken } = reply;
-  return { answered: true, outcomes, bytes, chargeRu, sessionToken, date: reply.header('date') };
+  return { answered: true, outcomes, bytes, chargeRu, sessionToken };
 }
 
 function readOutcomes(

@@ -66,7 +66,7 @@ export class Batcher<T extends OperationText> {
   add(operation: T): void {
     const sizeBytes = operation.sizeBytes + 1;
     if (this.size > this.#sealed && this.#openBytes + sizeBytes > BODY_BYTES_MAX) this.#seal();
-    if (this.size === this.#sealed) this.#openSinceMs = this.#clock.now();
+    if (this.size === this.#sealed) this.#openSinceMs = this.#clock.monotonicMs();
     this.#waiting.push(operation);
     this.#openBytes += sizeBytes;
     if (this.size - this.#sealed === OPERATIONS_MAX || this.#openBytes >= BODY_BYTES_MAX) this.#seal();
@@ -81,7 +81,7 @@ export class Batcher<T extends OperationText> {
   /** Whether `next` returns a batch. */
   isReady(pace: Pace): boolean {
     if (this.#sealed > 0) return true;
-    return this.size > 0 && (pace === 'idle' || this.#clock.now() >= this.#openSinceMs + LINGER_MS);
+    return this.size > 0 && (pace === 'idle' || this.#clock.monotonicMs() >= this.#openSinceMs + LINGER_MS);
   }
 
   /** Removes and returns the next batch, of at most `operationsMax` operations; undefined if none is ready. */

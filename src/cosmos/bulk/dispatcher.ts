@@ -174,7 +174,7 @@ export class RangeDispatcher<V> {
       }
       if (wait.reason !== queue.reason) {
         queue.reason = wait.reason;
-        queue.sinceMs = clock.now();
+        queue.sinceMs = clock.monotonicMs();
       }
       if (wait.untilMs !== undefined) this.#setAlarm(queue, wait.untilMs, this.#running);
       break;
@@ -186,7 +186,7 @@ export class RangeDispatcher<V> {
   /** Returns why no batch of this range may leave now; undefined if one may. */
   #waitOf(queue: RangeQueue<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
     const { batches, inFlight } = queue;
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#parts.clock.monotonicMs();
     if (queue.isSplitting) return { reason: 'splitting' };
     if (batches.size === 0) return { reason: inFlight > 0 ? 'in flight' : 'nothing to do' };
     if (nowMs < queue.restsUntilMs) return { reason: queue.refusedFor, untilMs: queue.restsUntilMs };
@@ -213,7 +213,7 @@ export class RangeDispatcher<V> {
     members.start(async (signal) => {
       try {
         // A timer may fire up to a millisecond early, because the clock rounds.
-        await clock.sleep(Math.max(1, atMs - clock.now()), alarms.signal);
+        await clock.sleep(Math.max(1, atMs - clock.monotonicMs()), alarms.signal);
       } catch (error) {
         // The dispatcher was drained, so the alarm is not needed.
         if (alarms.signal.aborted && !signal.aborted) return;
@@ -234,7 +234,7 @@ export class RangeDispatcher<V> {
 
   async #send(queue: RangeQueue<V>, batch: Batch<RangeOperation<V>>, signal: AbortSignal): Promise<void> {
     const { clock, executor } = this.#parts;
-    const sentMs = clock.now();
+    const sentMs = clock.monotonicMs();
     let reply: BatchReply<V>;
     try {
       reply = await orAborted(executor.execute(queue.range, batch, signal), signal);
@@ -261,7 +261,7 @@ export class RangeDispatcher<V> {
       return result.is === 'refused' ? undefined : result;
     });
     const completed = operations.length - again.length;
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#parts.clock.monotonicMs();
     this.#parts.side.governor.observe(queue.range, {
       chargeRu: reply.chargeRu,
       operations: operations.length,
@@ -294,7 +294,7 @@ export class RangeDispatcher<V> {
 
   /** Lets a range rest. A batch sent before the current rest began adds only the service's hint to the wait. */
   #rest(queue: RangeQueue<V>, refused: Refused, sentMs: number): void {
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#parts.clock.monotonicMs();
     const isNew = sentMs >= queue.restsUntilMs;
     const { kind, trouble } = refused;
     const wait = isNew ? queue.patience.next({ ...trouble, kind }) : undefined;

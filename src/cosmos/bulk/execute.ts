@@ -30,8 +30,6 @@ export interface ExecutorParts<D> {
   readonly priority?: 'Low';
   /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
-  /** Called with the service's time in each reply, before the outcomes of the reply are used. */
-  readonly seeDate?: ((date: string | undefined) => void) | undefined;
 }
 
 type Sent<D> = Batch<RangeOperation<Decision<D>>>;
@@ -115,7 +113,7 @@ export class BatchExecutor<D> {
   }
 
   async #request(range: string, batch: Sent<D>, signal: AbortSignal): Promise<BatchResult> {
-    const { side, replies, priority, seeDate } = this.#parts;
+    const { side, replies, priority } = this.#parts;
     const { operations } = batch;
     const isReading = operations.some(({ isRead }) => isRead);
     const sessionToken = isReading ? tokenOf(side, range) : undefined;
@@ -137,7 +135,6 @@ export class BatchExecutor<D> {
     );
     if (result.answered) body.free();
     side.sessions.add(result.answered ? result.sessionToken : result.trouble.sessionToken);
-    if (result.answered) seeDate?.(result.date);
     return result;
   }
 

@@ -36,8 +36,6 @@ export interface PointReadsParts<D> {
   /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
   readonly clock: Clock;
-  /** Called with the service's time in each reply, before the outcomes of the reply are used. */
-  readonly seeDate?: (date: string | undefined) => void;
   readonly onWait?: (wait: Wait) => void;
 }
 
@@ -47,8 +45,8 @@ export class PointReads<D> {
   readonly #side: Side;
   readonly #body = new BatchBody(new ByteOutput());
 
-  constructor({ side, replies, keep, clock, seeDate, onWait }: PointReadsParts<D>) {
-    const executor = new BatchExecutor({ side, replies, keep, seeDate, priority: 'Low' });
+  constructor({ side, replies, keep, clock, onWait }: PointReadsParts<D>) {
+    const executor = new BatchExecutor({ side, replies, keep, priority: 'Low' });
     this.#side = side;
     this.dispatcher = new RangeDispatcher({ side, executor, clock, onWait });
   }

@@ -27,6 +27,6 @@ export class RangeQueue<V> {
     this.range = range;
     this.batches = new Batcher(clock);
     this.patience = patience.fresh();
-    this.sinceMs = clock.now();
+    this.sinceMs = clock.monotonicMs();
   }
 }

@@ -39,8 +39,6 @@ export interface FeedPage {
   readonly lsn: number | undefined;
   /** The _rid of the container that answered. A container that was created again under the same name has another. */
   readonly containerRid: string | undefined;
-  /** The reply's `date` header: the service's time, as text. */
-  readonly date: string | undefined;
 }
 
 export interface FeedSettings {
@@ -174,7 +172,6 @@ function pageFrom(reply: Reply, mode: FeedMode): FeedPage {
     sessionToken,
     lsn: lsnOf(sessionToken),
     containerRid: reply.header('x-ms-content-path'),
-    date: reply.header('date'),
   };
 }
 

@@ -23,7 +23,7 @@ export class FairQueue {
 
   /** Returns how many ranges are ahead of this range, and adds the range at the end if it is new. */
   aheadOf(range: string): number {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     this.#waiting = this.#waiting.filter((one) => one.range === range || one.dueMs + LATE_MS >= nowMs);
     const ahead = this.#waiting.findIndex((one) => one.range === range);
     if (ahead >= 0) return ahead;

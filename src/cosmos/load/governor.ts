@@ -150,7 +150,7 @@ export class Governor {
       return 0;
     }
     const waitMs = Math.max(1, delayMs);
-    this.#queue.comesAt(range, this.#clock.now() + waitMs);
+    this.#queue.comesAt(range, this.#clock.monotonicMs() + waitMs);
     return waitMs;
   }
 

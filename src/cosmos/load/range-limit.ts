@@ -68,7 +68,7 @@ export class RangeLimit {
     this.#random = parts.random;
     this.#atOnce = parts.atOnce;
     this.budget = new RuBudget(parts.clock);
-    this.#windowSinceMs = parts.clock.now();
+    this.#windowSinceMs = parts.clock.monotonicMs();
   }
 
   get atOnce(): number {
@@ -83,7 +83,7 @@ export class RangeLimit {
 
   /** Returns how long the range still has to rest. */
   pausedMs(): number {
-    return Math.max(0, Math.ceil(this.#pausedUntilMs - this.#clock.now()));
+    return Math.max(0, Math.ceil(this.#pausedUntilMs - this.#clock.monotonicMs()));
   }
 
   operationsMax(): number {
@@ -104,7 +104,7 @@ export class RangeLimit {
     }
     this.#operations += operations;
     this.#throttled += throttled;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     if (throttled > 0) {
       // The service gives all requests the same hint. The random addition keeps them from returning at the same time.
       const hintMs = Math.max(HINT_LEAST_MS, Math.min(retryAfterMs, HINT_MAX_MS));

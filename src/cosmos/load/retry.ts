@@ -59,7 +59,7 @@ const REPORTED_EVERY_MS = 30_000;
 export function logWaits(log: Log, clock: Clock): (wait: Wait) => void {
   let reportedMs = -Infinity;
   return ({ lastedMs, trouble }) => {
-    const nowMs = clock.now();
+    const nowMs = clock.monotonicMs();
     if (lastedMs < REPORTED_AFTER_MS || nowMs - reportedMs < REPORTED_EVERY_MS) return;
     reportedMs = nowMs;
     const seconds = Math.round(lastedMs / 1000);
@@ -117,9 +117,9 @@ export class Patience {
     const { kind } = trouble;
     const limit = limits[kind];
     if (limit === undefined) throw new TroubleError(trouble);
-    const nowMs = clock.now();
+    const nowMs = clock.monotonicMs();
     // Nothing has succeeded since the last trouble, so that time counts for its kind: kinds that alternate end as well.
-    if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += Math.max(0, nowMs - this.#last.atMs);
+    if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += nowMs - this.#last.atMs;
     this.#last = { kind, atMs: nowMs };
     const borne = this.#of(kind);
     borne.attempts += 1;

@@ -47,7 +47,7 @@ export class RuBudget {
   /** Without `ruPerSecond` there is no limit. */
   constructor(clock: Clock, ruPerSecond?: number) {
     this.#clock = clock;
-    this.#atMs = clock.now();
+    this.#atMs = clock.monotonicMs();
     this.rate = ruPerSecond;
   }
 
@@ -93,9 +93,8 @@ export class RuBudget {
   }
 
   #refill(): void {
-    const nowMs = this.#clock.now();
-    // A clock that was set back neither adds to the budget nor takes from it.
-    const passedMs = Math.max(0, nowMs - this.#atMs);
+    const nowMs = this.#clock.monotonicMs();
+    const passedMs = nowMs - this.#atMs;
     this.#atMs = nowMs;
     if (this.#ruPerSecond === undefined) {
       this.#level = 0;

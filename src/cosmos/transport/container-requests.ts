@@ -17,6 +17,7 @@ import { assert } from '../../lib/assert.ts';
 import { containerRecreated } from '../../spec/refusals.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
+import type { ServiceTime } from '../account/service-time.ts';
 import type { Parcel, Passage, RawReply } from './byte-transport.ts';
 import type { ContainerName } from '../../spec/input/values.ts';
 import { SignedRequests } from './signed-requests.ts';
@@ -102,6 +103,11 @@ export class ContainerRequests {
     this.#rid = rid;
     this.#signed = account.sendsItself ? new SignedRequests(account.clock) : undefined;
     this.#link = `dbs/${name.database}/colls/${name.container}`;
+  }
+
+  /** The time of the service, from every reply of the account. */
+  get serviceTime(): ServiceTime {
+    return this.#account.serviceTime;
   }
 
   /** Requests one page of a feed or of a query. */
@@ -199,7 +205,12 @@ export async function pass(
     failure = error;
   }
   // A reply that has arrived counts, even if the SDK failed or the deadline has passed.
-  if (passage.reply !== undefined) return exchangeFrom(passage.reply, { access, at: account.endpoint });
+  if (passage.reply !== undefined) {
+    // A proxy's own refusal has no activity id, and its clock is not the service's.
+    if (passage.reply.header('x-ms-activity-id') !== undefined)
+      account.serviceTime.see(passage.reply.header('date'));
+    return exchangeFrom(passage.reply, { access, at: account.endpoint });
+  }
   if (signal.aborted) throw abortReason(signal);
   const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
   const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });

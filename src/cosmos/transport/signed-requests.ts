@@ -46,7 +46,7 @@ export class SignedRequest {
   }
 
   isFresh(nowMs: number): boolean {
-    return nowMs >= this.#signedMs && nowMs < this.#signedMs + USED_FOR_MS;
+    return nowMs < this.#signedMs + USED_FOR_MS;
   }
 
   /** Sends the request with this body; resolves when the headers of the reply have arrived. */
@@ -82,14 +82,14 @@ export class SignedRequests {
 
   find(kind: string): SignedRequest | undefined {
     const known = this.#kinds.get(kind);
-    return known?.isFresh(this.#clock.now()) === true ? known : undefined;
+    return known?.isFresh(this.#clock.monotonicMs()) === true ? known : undefined;
   }
 
   keep(kind: string, request: PipelineRequest): void {
     const { agent } = request;
     // Only the SDK is sure to use another kind of agent, perhaps a proxy's, correctly.
     if (!(agent instanceof http.Agent)) return;
-    this.#kinds.set(kind, new SignedRequest(request, agent, this.#clock.now()));
+    this.#kinds.set(kind, new SignedRequest(request, agent, this.#clock.monotonicMs()));
   }
 
   forget(): void {

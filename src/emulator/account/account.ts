@@ -49,7 +49,7 @@ export class LocalAccount {
     this.catalog = new CatalogStore(database);
     this.documents = new DocumentStore(database);
     this.feeds = new FeedStore(database);
-    this.meter = new RuMeter({ nowMs: () => clock.now() });
+    this.meter = new RuMeter({ nowMs: () => clock.monotonicMs() });
     const remembered = this.catalog.setting('account');
     this.#settings = changeSettings(DEFAULT_SETTINGS, remembered === undefined ? {} : JSON.parse(remembered));
     this.#offsetMs = Number(this.catalog.setting('clockOffsetMs') ?? 0);

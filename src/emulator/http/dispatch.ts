@@ -162,7 +162,7 @@ export class Dispatcher {
     if (effect?.hang === 'after') return;
     const headers: Record<string, string | number> = {
       'content-type': 'application/json',
-      date: new Date(this.#account.nowMs()).toUTCString(),
+      date: new Date(this.#account.nowMs() + (effect?.dateOffMs ?? 0)).toUTCString(),
       'x-ms-activity-id': randomUUID(),
       'x-ms-version': '2020-07-15',
       'x-ms-serviceversion': SERVICE_VERSION,

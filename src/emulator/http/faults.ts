@@ -57,6 +57,8 @@ export interface FaultEffect {
   readonly body?: 'empty' | 'html' | 'truncated';
   /** Lower-case names of the headers that the answer lacks. */
   readonly dropHeaders?: readonly string[];
+  /** By how many milliseconds the date of the answer is wrong. */
+  readonly dateOffMs?: number;
   /** Changes a list of ranges: the last range is missing, or the list is from before the latest split or merge. */
   readonly pkranges?: 'incomplete' | 'stale';
 }
@@ -87,6 +89,8 @@ const RULES_MAX = 1_000;
 /** The longest delay: one day. Node's timers overflow at 24.8 days and then fire at once. */
 const DELAY_MAX_MS = 86_400_000;
 const COUNT_MAX = 1_000_000_000;
+/** The most by which a date may be wrong: a year. */
+const DATE_OFF_MAX_MS = 365 * 86_400_000;
 
 export class Faults {
   #seed = 0;
@@ -190,6 +194,7 @@ const EFFECT: Shape<FaultEffect> = {
   body: oneOf(['empty', 'html', 'truncated']),
   dropHeaders: (value, where) =>
     listOf(value, where).map((name, index) => text(name, `${where}[${index}]`).toLowerCase()),
+  dateOffMs: wholeNumber(-DATE_OFF_MAX_MS, DATE_OFF_MAX_MS),
   pkranges: oneOf(['incomplete', 'stale']),
 };
 

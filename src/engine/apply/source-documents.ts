@@ -7,7 +7,7 @@ import { PointReads } from '../../cosmos/bulk/point-reads.ts';
 import type { Side } from '../../cosmos/side.ts';
 import { replyScan } from '../../documents/page-scan.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ServiceTime } from '../progress/service-time.ts';
+import type { ServiceTime } from '../../cosmos/account/service-time.ts';
 import { versionPaths, VersionReader, type Version, type VersionParts } from '../tail/source-version.ts';
 import { idOf, keyOf, type SourceIdentity } from './identity.ts';
 
@@ -34,9 +34,9 @@ export class SourceDocuments {
     const { side, clock, serviceTime } = parts;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
-    // `seeDate` is called before `keep`, so the time of the reply that shows a document decides whether it has expired.
+    // The time of the reply that shows a document is known before `keep` is called, and decides whether it has expired.
     const keep = (row: number): Version | 'gone' => reader.read(row, serviceTime.nowTs()).version;
-    this.reads = new PointReads({ side, replies, keep, clock, seeDate: (date) => serviceTime.see(date) });
+    this.reads = new PointReads({ side, replies, keep, clock });
   }
 
   /** Reads the current version of a document. */

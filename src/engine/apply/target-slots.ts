@@ -16,7 +16,7 @@ import type { KeyPlan } from '../../keys/plan.ts';
 import { rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Side } from '../../cosmos/side.ts';
-import type { ServiceTime } from '../progress/service-time.ts';
+import type { ServiceTime } from '../../cosmos/account/service-time.ts';
 import type { Timing } from '../../spec/timing.ts';
 import { SlotOwners, type Occupant } from './slot-owner.ts';
 import type { UniqueKeys } from './unique-keys.ts';

@@ -137,10 +137,10 @@ async function watch(
   // Late writes that were reported. A write that arrives during one look is seen again by the next look.
   const named = new Set<string>();
   let from = first;
-  const endMs = context.clock.now() + watchMs;
+  const endMs = context.clock.monotonicMs() + watchMs;
   // The loop looks at least once, unless watching is switched off.
-  for (let isDue = watchMs > 0; isDue; isDue = context.clock.now() < endMs) {
-    await context.clock.sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
+  for (let isDue = watchMs > 0; isDue; isDue = context.clock.monotonicMs() < endMs) {
+    await context.clock.sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.monotonicMs())), signal);
     const to = await readSourceEnds(context, 'any replica', signal);
     for await (const straggler of stragglers(context, { from, to }, signal)) {
       if (straggler.what === 'split') continue;

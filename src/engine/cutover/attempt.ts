@@ -28,7 +28,7 @@ export class Attempt {
   constructor(leases: LeasesParts, options: CutoverOptions) {
     this.leases = leases;
     this.options = options;
-    this.stoppedAtMs = leases.context.clock.now();
+    this.stoppedAtMs = leases.context.clock.monotonicMs();
   }
 
   get context(): RunContext {

@@ -96,7 +96,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
     // A write that arrived after the gate may have opened a dead letter.
     refuseOpenLetters(context);
     enter(context, { phase: 'proven' });
-    const stoppedMs = context.clock.now() - attempt.stoppedAtMs;
+    const stoppedMs = context.clock.monotonicMs() - attempt.stoppedAtMs;
     enter(context, {
       phase: 'committed',
       stoppedMs,

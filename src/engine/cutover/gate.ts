@@ -46,9 +46,9 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   say('catching up');
   await catchUp(leases);
   // A second round shows how long it takes to replicate what arrived during the first.
-  const beganMs = clock.now();
+  const beganMs = clock.monotonicMs();
   await catchUp(leases);
-  const lagMs = clock.now() - beganMs;
+  const lagMs = clock.monotonicMs() - beganMs;
   if (lagMs > LAG_MAX_MS) {
     throw new NotReadyError('the tail is too far behind for a short stop of the writers', {
       why: `it needed ${formatSeconds(lagMs)} for what had arrived meanwhile; the limit is ${formatSeconds(LAG_MAX_MS)}`,

@@ -119,7 +119,7 @@ export class LeaseReader {
     const pipeline = this.#pipeline;
     const mode = this.#mode;
     const range = this.#range();
-    progress.askedMs = context.clock.now();
+    progress.askedMs = context.clock.monotonicMs();
     const goalLsn = await this.#goalLsn(range);
     const start: FeedStart = pipeline.position === null ? 'beginning' : { mode, etag: pipeline.position };
     const pages = new ChangeFeed(sourceSide.requests, { mode, range }).parsedPages(start, {
@@ -162,7 +162,7 @@ export class LeaseReader {
     const { reading, budget } = this.#parts.runs;
     const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
     await budget.take(expected, reading);
-    progress.askedMs = context.clock.now();
+    progress.askedMs = context.clock.monotonicMs();
     try {
       const { value: parsed } = await pages.next();
       this.#pageBytes = parsed.page.bytes.length;
@@ -185,7 +185,6 @@ export class LeaseReader {
     // A child range does not stay behind: it inherits the sessions of its parents, so its LSNs continue where those of
     // the parents ended (session-tokens.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
-    context.serviceTime.see(page.date);
     context.sourceSide.sessions.add(page.sessionToken);
     if (page.status === 304) return { page };
     const nowTs = context.serviceTime.nowTs();

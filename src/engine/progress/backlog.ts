@@ -23,7 +23,7 @@ export class Backlog {
 
   /** Counts documents that were read. */
   expect(documents: number): void {
-    if (this.#open === 0) [this.#sinceMs, this.#ended] = [this.#clock.now(), 0];
+    if (this.#open === 0) [this.#sinceMs, this.#ended] = [this.#clock.monotonicMs(), 0];
     this.#open += documents;
   }
 
@@ -42,7 +42,7 @@ export class Backlog {
   /** The estimated time until the backlog is empty, if no more pages are read. */
   get drainMs(): number {
     if (this.#open === 0) return 0;
-    const passedMs = this.#clock.now() - this.#sinceMs;
+    const passedMs = this.#clock.monotonicMs() - this.#sinceMs;
     return this.#ended === 0 ? passedMs : passedMs * Math.min(ESTIMATE_MAX, this.#open / this.#ended);
   }
 }

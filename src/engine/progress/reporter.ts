@@ -30,7 +30,7 @@ export class ProgressReporter {
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
-    this.#startedMs = parts.context.clock.now();
+    this.#startedMs = parts.context.clock.monotonicMs();
     this.#watchdog = new Watchdog(parts.context.clock);
     this.#outlook = outlookOf(parts);
   }
@@ -71,7 +71,7 @@ export class ProgressReporter {
         target: rounded(targetSide.governor.budget.spentRu),
       },
       throttled: sourceSide.governor.throttled + targetSide.governor.throttled,
-      durationMs: clock.now() - this.#startedMs,
+      durationMs: clock.monotonicMs() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
       waitsFor:

@@ -49,7 +49,7 @@ export class ServiceWaits {
 
   /** Records that a request to this side waits before it is sent again. */
   record(side: 'source' | 'target', wait: Wait): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     const before = this.#retries.get(side);
     const continues =
       before !== undefined &&
@@ -64,7 +64,7 @@ export class ServiceWaits {
 
   /** Returns the most serious wait at this moment: that of a retried request, or else the longest wait of a range. */
   current(target: readonly RangeWait[], source: readonly RangeWait[] = []): string | null {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     for (const [side, { wait, sinceMs, untilMs }] of this.#retries) {
       if (nowMs > untilMs + REQUEST_GRACE_MS || nowMs - sinceMs < REPORT_AFTER_MS) continue;
       return `the ${side}: ${wait.trouble.what}`;
@@ -74,7 +74,7 @@ export class ServiceWaits {
 
   /** Returns the cause of a stall of this many seconds in which `current` found no wait. */
   explainStall(seconds: number, { target, source, feeds }: PendingRequests): string {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     const last = [...this.#retries].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);
     if (last !== undefined) return `the ${last[0]}: ${last[1].wait.trouble.what}`;
     const since = (range: string, sinceMs: number): string =>
@@ -95,7 +95,7 @@ export class ServiceWaits {
   }
 
   #longest(side: string, waits: readonly RangeWait[]): string | null {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     const [longest] = waits
       .filter(({ reason, sinceMs }) => WORDS[reason] !== null && nowMs - sinceMs >= REPORT_AFTER_MS)
       .toSorted((a, b) => a.sinceMs - b.sinceMs);
@@ -115,14 +115,14 @@ export class Watchdog {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#sinceMs = this.#warnedMs = clock.now();
+    this.#sinceMs = this.#warnedMs = clock.monotonicMs();
   }
 
   /**
    * Returns the length of the stall if a warning is due, else null. `progress` is another text whenever the run moves.
    */
   stalledSeconds(progress: string): number | null {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     if (progress !== this.#progress) {
       this.#progress = progress;
       this.#sinceMs = this.#warnedMs = nowMs;

@@ -110,8 +110,8 @@ export async function finishTasks(
       const waited = clock.sleep(limitMs / CHECKS, looking.signal).then(() => false);
       if (await Promise.race([idle, waited])) return;
       const now = stop.aborted ? progress() : '';
-      if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.now()];
-      else if (clock.now() - sinceMs > limitMs) {
+      if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.monotonicMs()];
+      else if (clock.monotonicMs() - sinceMs > limitMs) {
         log.warn('requests in flight make no progress; the next run will settle them');
         throw abortReason(stop);
       }

@@ -100,7 +100,7 @@ function progressShower({ clock, out }: SpecContext): (progress: VerifyProgress)
   return (progress) => {
     const { expected: _expected, budgetRu: _budgetRu, ...shown } = progress;
     const picture: CompareProgress = shown;
-    const rates = speed.measure({ atMs: clock.now(), documents: progress.source, ru: progress.ru });
+    const rates = speed.measure({ atMs: clock.monotonicMs(), documents: progress.source, ru: progress.ru });
     out.progress(picture, (columns) => verifyLine(progress, rates, columns));
   };
 }

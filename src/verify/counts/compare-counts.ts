@@ -102,7 +102,7 @@ function notMarked({ deletes }: MigrationSpec): string | undefined {
 }
 
 function verdictOf(
-  { spec, sides, settings, settingsNotSeen, clock, beganAtMs }: Comparison,
+  { spec, sides, settings, settingsNotSeen, clock, beganAtMs, beganMs }: Comparison,
   { source, target, letters, most }: Look,
   { equal, waitsFor }: Pick<Verdict, 'equal' | 'waitsFor'>,
 ): Verdict {
@@ -123,7 +123,7 @@ function verdictOf(
     settings,
     settingsNotSeen,
     ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
-    durationMs: endedAtMs - beganAtMs,
+    durationMs: clock.monotonicMs() - beganMs,
     complete: true,
     waitsFor,
     details: {

@@ -217,7 +217,7 @@ interface Found {
 }
 
 function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): Verdict {
-  const { spec, sides, ledger, clock, beganAtMs, settings, settingsNotSeen } = comparison;
+  const { spec, sides, ledger, clock, beganMs, settings, settingsNotSeen } = comparison;
   const counts = store.candidates.counts();
   const countOf = (state: CandidateState): number =>
     counts.filter((one) => one.state === state).reduce((sum, { documents }) => sum + documents, 0);
@@ -244,7 +244,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
     settings,
     settingsNotSeen,
     ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
-    durationMs: nowMs - beganAtMs,
+    durationMs: clock.monotonicMs() - beganMs,
     complete: true,
     waitsFor,
     details: {

@@ -69,7 +69,7 @@ export class SidePass {
     this.#parts = parts;
     this.sums = new SideSums(side.is, rows, store.sums(side.is));
     this.#readers = store.parts(side.is).map((part) => ({ ...part, patience: side.patience.fresh() }));
-    this.#savedAtMs = clock.now();
+    this.#savedAtMs = clock.monotonicMs();
   }
 
   get documents(): number {
@@ -237,13 +237,13 @@ export class SidePass {
 
   #saveIfDue(): void {
     const { clock, timing } = this.#parts;
-    const isDue = clock.now() - this.#savedAtMs >= timing.checkpointMs;
+    const isDue = clock.monotonicMs() - this.#savedAtMs >= timing.checkpointMs;
     if (isDue || this.sums.entries.sizeBytes >= ENTRIES_BYTES_MAX) this.#save();
   }
 
   #save(): void {
     const { side, store, clock } = this.#parts;
-    this.#savedAtMs = clock.now();
+    this.#savedAtMs = clock.monotonicMs();
     if (!this.#isDirty || !this.#isWhole) return;
     const { buckets, refused, entries } = this.sums;
     store.checkpoint(side.is, {

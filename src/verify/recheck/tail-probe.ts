@@ -126,7 +126,7 @@ export class TailProbe {
     for (let read = 0; read < PAGES_MAX; read += 1) {
       const { value: page } = await pages.next();
       sessions.add(page.sessionToken);
-      const atMs = Date.parse(page.date ?? '') || 0;
+      const atMs = requests.serviceTime.nowMs();
       if (page.status === 304) return { lsn: page.lsn ?? NOWHERE, isAll: true, atMs };
       const first = this.#firstLsn(page.bytes, mode);
       page.free();

@@ -33,6 +33,7 @@ export interface FaultEffect {
   readonly hang?: 'before' | 'after';
   readonly body?: 'empty' | 'html' | 'truncated';
   readonly dropHeaders?: readonly string[];
+  readonly dateOffMs?: number;
   readonly pkranges?: 'incomplete' | 'stale';
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { clockAt, setClock } from '../../helpers/clock.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
 /** Seconds between the reading of a page and its first write; dates that are older count as a clock that was set back. */
@@ -62,3 +62,39 @@ test('a clock that is a day ahead -> no live document counts as expired', async 
     held?.['customerId'],
   ]);
 });
+
+test("the machine's clock is set forward while copies wait -> they live as long as their originals", async () => {
+  await using move = await openMortal(100_000);
+  await move.put({ ...order('own', 'a', 'P'), ttl: 1000 }, order('default', 'a', 'P'));
+  let setMs = 0;
+  const clock = setClock(() => setMs);
+  const onPoint = (point: CrashPoint): void => {
+    if (point === 'intended') setMs = 600_000;
+  };
+  const nearly = (seconds: number): unknown =>
+    expect.toSatisfy((ttl: number) => ttl <= seconds && ttl > seconds - 60);
+  await move.run('copy', { clock, onPoint });
+  expect(ttlOf(await move.documents(move.target))).toEqual({ own: nearly(1000), default: nearly(100_000) });
+  await move.put({ ...order('own', 'a', 'P'), ttl: 2000 });
+  setMs = 0;
+  await move.run('catch-up', { clock, onPoint });
+  expect(ttlOf(await move.documents(move.target))).toMatchObject({ own: nearly(2000) });
+});
+
+test.each(['read-feed', 'batch'] as const)(
+  'every second %s reply is dated a day ahead -> no live document is left out or deleted',
+  async (op) => {
+    await using move = await openMortal(3600);
+    const wrong = { match: { op }, every: 2, effect: { dateOffMs: 24 * 3600 * 1000 } };
+    const ids = ['1', '2', '3', '4', '5', '6', '7', '8'];
+    await move.put(...ids.map((id) => order(id, 'a', 'P')));
+    await move.admin.faults([wrong]);
+    await move.run('copy');
+    const inTarget = async (): Promise<readonly string[]> =>
+      (await move.documents(move.target)).map(({ id }) => id).toSorted();
+    expect(await inTarget()).toEqual(ids);
+    await move.put(...ids.map((id) => ({ ...order(id, 'a', 'P'), n: 1 })));
+    await move.run('catch-up');
+    expect(await inTarget()).toEqual(ids);
+  },
+);

@@ -1,7 +1,7 @@
 /** What is said to the target when its replies are lost and its replicas lag. */
 import { expect, test } from 'vitest';
 import { TargetSlots } from '../../../src/engine/apply/target-slots.ts';
-import { ServiceTime } from '../../../src/engine/progress/service-time.ts';
+import { ServiceTime } from '../../../src/cosmos/account/service-time.ts';
 import { UniqueKeys } from '../../../src/engine/apply/unique-keys.ts';
 import { readContainer } from '../../../src/cosmos/container/inspect.ts';
 import { openSide, type Side } from '../../../src/cosmos/side.ts';

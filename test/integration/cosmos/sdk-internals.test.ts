@@ -252,10 +252,7 @@ describe('a batch that is sent with the signature of another', () => {
         await send();
         expect(signed, `after ${bad}`).toBe(before + 1);
       }
-      clock.advance(-1);
-      await send();
-      expect(signed, 'a clock that went back').toBe(8);
-      expect(seen).toHaveLength(15);
+      expect(seen).toHaveLength(14);
     } finally {
       close();
     }

@@ -3,7 +3,7 @@ import { SampleTally, type SourceSample } from '../../../src/preflight/sample.ts
 import { makePlan, type PlanOptions } from '../../../src/keys/plan.ts';
 import type { RekeyOptions } from '../../../src/keys/rekey.ts';
 
-const DATE = new Date(1_000_000_000_000).toUTCString();
+const NOW_TS = 1_000_000_000;
 
 function options(
   plan: Partial<PlanOptions> = {},
@@ -20,24 +20,24 @@ function options(
   return { plan: makePlan(whole), kind, ttl };
 }
 
-function page(...documents: object[]): { bytes: Buffer; chargeRu: number; date: string } {
+function page(...documents: object[]): { bytes: Buffer; chargeRu: number } {
   const bytes = Buffer.from(JSON.stringify({ Documents: documents }));
-  return { bytes, chargeRu: documents.length * 2, date: DATE };
+  return { bytes, chargeRu: documents.length * 2 };
 }
 
 function sample(documents: object[], of: RekeyOptions = options()): SourceSample {
   const tally = new SampleTally(of);
-  tally.add(page(...documents), documents.length);
+  tally.add(page(...documents), NOW_TS, documents.length);
   return tally.result(true);
 }
 
 describe('preflight sample', () => {
   test('several pages -> each document counts once', () => {
     const tally = new SampleTally(options());
-    expect(tally.add(page({ id: '1', pk: 'a', tenantId: 't' }), 9)).toBe(1);
-    expect(tally.add(page({ id: '1', pk: 'a', tenantId: 'u' }, { id: '1', pk: 'b', tenantId: 'u' }), 9)).toBe(
-      2,
-    );
+    expect(tally.add(page({ id: '1', pk: 'a', tenantId: 't' }), NOW_TS, 9)).toBe(1);
+    expect(
+      tally.add(page({ id: '1', pk: 'a', tenantId: 'u' }, { id: '1', pk: 'b', tenantId: 'u' }), NOW_TS, 9),
+    ).toBe(2);
     expect(tally.result(false)).toMatchObject({
       documents: 2,
       distinct: 2,
@@ -49,7 +49,7 @@ describe('preflight sample', () => {
 
   test('limit within a page -> no more are taken', () => {
     const tally = new SampleTally(options());
-    expect(tally.add(page({ id: '1' }, { id: '2' }, { id: '3' }), 2)).toBe(2);
+    expect(tally.add(page({ id: '1' }, { id: '2' }, { id: '3' }), NOW_TS, 2)).toBe(2);
     expect(tally.result(false).documents).toBe(2);
   });
 

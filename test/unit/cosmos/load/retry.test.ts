@@ -122,6 +122,16 @@ describe('patience: gives up', () => {
     expect(waits.length).toBeGreaterThan(10);
   });
 
+  test('the clock is set forward while the service throttles -> patience lasts as long as before', () => {
+    const { patience, parts } = rig();
+    for (let seconds = 0; seconds < 890; seconds += 10) {
+      patience.endure(trouble('throttled'));
+      parts.clock.advance(10_000);
+      if (seconds === 100) parts.clock.step(600_000);
+    }
+    expect(patience.endure(trouble('throttled')).lastedMs).toBe(890_000);
+  });
+
   test('the signal is aborted during a wait -> the wait ends', async () => {
     const stop = new AbortController();
     const run = retrying(failing(trouble('throttled', { retryAfterMs: 60_000 })), {

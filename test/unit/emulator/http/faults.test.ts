@@ -200,6 +200,7 @@ describe('the plan', () => {
     [effect({ delayMs: 1e12 }), 'faults.rules[0].effect.delayMs must be a whole number'],
     [effect({ reset: true }), 'faults.rules[0].effect.reset must be one of before, after'],
     [effect({ reset: 'after', hang: 'after' }), 'faults.rules[0].effect.hang cannot be combined with reset'],
+    [effect({ dateOffMs: 1.5 }), 'faults.rules[0].effect.dateOffMs must be a whole number'],
     [effect({ dropHeaders: 'etag' }), 'faults.rules[0].effect.dropHeaders must be an array'],
     [effect({ dropHeaders: ['etag', 1] }), 'faults.rules[0].effect.dropHeaders[1] must be a text'],
     [effect({ constructor: 1 }), 'faults.rules[0].effect.constructor is unknown'],

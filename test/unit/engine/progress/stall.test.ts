@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { RangeWait, WaitReason } from '../../../../src/cosmos/bulk/operation.ts';
-import { ServiceTime } from '../../../../src/engine/progress/service-time.ts';
 import { ServiceWaits, Watchdog } from '../../../../src/engine/progress/stall.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
 
@@ -30,7 +29,7 @@ describe('stall: what a run waits for', () => {
     ['no budget', null],
   ])('a range of the target is %s -> %s', (reason, expected) => {
     const clock = new VirtualClock();
-    const sinceMs = clock.now();
+    const sinceMs = clock.monotonicMs();
     clock.advance(5000);
     expect(new ServiceWaits(clock).current([rangeWait(reason, sinceMs)])).toBe(expected);
   });
@@ -38,7 +37,7 @@ describe('stall: what a run waits for', () => {
   test('short waits -> not reported; of several long ones the longest is', () => {
     const clock = new VirtualClock();
     const waits = new ServiceWaits(clock);
-    const sinceMs = clock.now();
+    const sinceMs = clock.monotonicMs();
     clock.advance(1500);
     expect(waits.current([rangeWait('throttled', sinceMs)])).toBeNull();
     clock.advance(1500);
@@ -64,7 +63,7 @@ describe('stall: what a run waits for', () => {
 
 describe('stall: a run that has not moved for long', () => {
   const clock = new VirtualClock();
-  const sinceMs = clock.now();
+  const sinceMs = clock.monotonicMs();
   const waits = new ServiceWaits(clock);
   clock.advance(40_000);
   const idle = rangeWait('nothing to do', sinceMs);
@@ -105,31 +104,4 @@ test('stall: nothing moves -> a warning at intervals; something moves -> none', 
   clock.advance(30_000);
   expect(watchdog.stalledSeconds('a')).toBe(61);
   expect(watchdog.stalledSeconds('b')).toBeNull();
-});
-
-test.each([3_600_000, -3_600_000])(
-  'service time: replies %d ms away -> follows them and never goes back',
-  (awayMs) => {
-    const clock = new VirtualClock();
-    const time = new ServiceTime(clock);
-    expect(time.nowMs()).toBe(clock.now());
-    const theirs = Math.ceil(clock.now() / 1000) * 1000 + awayMs;
-    time.see(new Date(theirs).toUTCString());
-    expect(time.nowMs()).toBe(theirs);
-    clock.advance(500);
-    time.see(new Date(theirs).toUTCString());
-    time.see('not a date');
-    time.see(undefined);
-    expect(time.nowMs()).toBe(theirs + 500);
-  },
-);
-
-test('stall: the clock is set during a run -> believed until the next reply at most', () => {
-  const clock = new VirtualClock();
-  const time = new ServiceTime(clock);
-  const theirs = Math.ceil(clock.now() / 1000) * 1000;
-  time.see(new Date(theirs).toUTCString());
-  clock.advance(24 * 3_600_000);
-  time.see(new Date(theirs + 2000).toUTCString());
-  expect(time.nowMs()).toBe(theirs + 2000);
 });

@@ -1,0 +1,44 @@
+/** The rules about the service's time and identity, each with the edit that takes it out and the test that must notice. */
+import type { Rule } from './mutations-patches.ts';
+
+const TIME = 'src/cosmos/account/service-time.ts';
+const TIME_TEST = 'test/unit/cosmos/account/service-time.test.ts';
+
+export const SERVICE_RULES: readonly Rule[] = [
+  {
+    name: 'one-wrong-date-is-believed',
+    edits: [{ file: TIME, find: 'if (replies < REPLIES) return false;', replace: '' }],
+    test: TIME_TEST,
+    by: 'ms off -> nothing changes',
+  },
+  {
+    name: 'dates-ahead-are-believed-at-once',
+    edits: [{ file: TIME, find: 'nowMs - sinceMs >= AHEAD_FOR_MS', replace: 'nowMs - sinceMs >= 0' }],
+    test: TIME_TEST,
+    by: 'ahead for seconds -> no document expires',
+  },
+  {
+    name: 'service-time-goes-on-by-the-wall-clock',
+    edits: [
+      {
+        file: TIME,
+        find: 'return this.#clock.monotonicMs() + this.#offsetMs;',
+        replace: 'return Math.max(this.#clock.now(), this.#clock.monotonicMs() + this.#offsetMs);',
+      },
+    ],
+    test: TIME_TEST,
+    by: 'the time goes on as before',
+  },
+  {
+    name: 'patience-counts-the-wall-clock',
+    edits: [
+      {
+        file: 'src/cosmos/load/retry.ts',
+        find: 'if (limit === undefined) throw new TroubleError(trouble);\n    const nowMs = clock.monotonicMs();',
+        replace: 'if (limit === undefined) throw new TroubleError(trouble);\n    const nowMs = clock.now();',
+      },
+    ],
+    test: 'test/unit/cosmos/load/retry.test.ts',
+    by: 'the clock is set forward while the service throttles',
+  },
+];
