@@ -2,7 +2,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Budget } from '../spec/migration-spec.ts';
-import { containerRecreated } from '../spec/refusals.ts';
 import type { Account } from './account/client.ts';
 import type { ContainerFacts } from './container/inspect.ts';
 import { ruOf } from './container/throughput.ts';
@@ -43,7 +42,7 @@ export interface SideParts {
 
 export async function openSide(is: SideName, parts: SideParts, signal: AbortSignal): Promise<Side> {
   const { account, facts, budget, clock, random, onWait, timeoutMs = TIMEOUT_MS } = parts;
-  const requests = new ContainerRequests(account, facts.name, facts.rid);
+  const requests = new ContainerRequests(account, facts.name, { rid: facts.rid, is });
   const patience = new Patience({ clock, random, onWait });
   const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
   const governor = new Governor({ clock, random, ruPerSecond });
@@ -58,10 +57,4 @@ export function tokenOf(
   range: string,
 ): string | undefined {
   return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
-}
-
-/** Throws if another container now answers under this name. */
-export function checkContainer({ is, facts }: Side, containerRid: string | undefined): void {
-  if (containerRid === undefined || containerRid === facts.rid) return;
-  throw containerRecreated(`${is} container`, { was: facts.rid, is: containerRid });
 }

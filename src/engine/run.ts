@@ -23,7 +23,6 @@ import { ProgressReporter } from './progress/reporter.ts';
 import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
-import { whyLost } from './failure-cause.ts';
 import { checkRestored } from './restored-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
@@ -141,8 +140,7 @@ async function withLedger<T>(
     const result = await body(prepared, accounts);
     ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
     return result;
-  } catch (thrown) {
-    const error = await whyLost(thrown, { ...parts, accounts, ledger, signal: parts.abort });
+  } catch (error) {
     endBadly(ledger, { number, error, nowMs: clock.now() });
     throw error;
   } finally {

@@ -4,6 +4,8 @@ import type { Rule } from './mutations-patches.ts';
 const TIME = 'src/cosmos/account/service-time.ts';
 const TIME_TEST = 'test/unit/cosmos/account/service-time.test.ts';
 
+const SAME = 'src/cosmos/transport/same-container.ts';
+
 export const SERVICE_RULES: readonly Rule[] = [
   {
     name: 'one-wrong-date-is-believed',
@@ -40,5 +42,23 @@ export const SERVICE_RULES: readonly Rule[] = [
     ],
     test: 'test/unit/cosmos/load/retry.test.ts',
     by: 'the clock is set forward while the service throttles',
+  },
+  {
+    name: 'lasting-trouble-is-not-looked-into',
+    edits: [{ file: SAME, find: '>= SUSPECT_AFTER_MS;', replace: '>= Infinity;' }],
+    test: 'test/unit/cosmos/transport/same-container.test.ts',
+    by: 'for a second without a success -> the container is looked at',
+  },
+  {
+    name: 'requests-do-not-say-which-container-they-mean',
+    edits: [
+      {
+        file: 'src/cosmos/transport/container-requests.ts',
+        find: 'return this.#rid === undefined ? passage.headers',
+        replace: "return this.#rid !== '' ? passage.headers",
+      },
+    ],
+    test: 'test/integration/copy/trouble.test.ts',
+    by: 'a write that reaches another container',
   },
 ];

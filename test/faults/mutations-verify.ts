@@ -42,9 +42,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-reads-on-in-another-container',
     edits: [
       {
-        file: 'src/cosmos/side.ts',
-        find: 'containerRid === undefined || containerRid === facts.rid',
-        replace: "containerRid === undefined || facts.rid !== ''",
+        file: 'src/cosmos/transport/same-container.ts',
+        find: 'if (answering !== undefined && !isSameContainer(rid, answering))',
+        replace: "if (answering !== undefined && rid === '')",
       },
     ],
     test: 'test/integration/verify/pass/pages.test.ts',

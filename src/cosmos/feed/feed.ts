@@ -37,8 +37,6 @@ export interface FeedPage {
   readonly sessionToken: string | undefined;
   /** LSN of the replica that answered. */
   readonly lsn: number | undefined;
-  /** The _rid of the container that answered. A container that was created again under the same name has another. */
-  readonly containerRid: string | undefined;
 }
 
 export interface FeedSettings {
@@ -171,7 +169,6 @@ function pageFrom(reply: Reply, mode: FeedMode): FeedPage {
     chargeRu,
     sessionToken,
     lsn: lsnOf(sessionToken),
-    containerRid: reply.header('x-ms-content-path'),
   };
 }
 

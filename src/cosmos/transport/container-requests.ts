@@ -14,12 +14,13 @@ import {
 } from '@azure/cosmos';
 import { abortReason, Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
-import { containerRecreated } from '../../spec/refusals.ts';
+import { memberOf } from '../../lib/json/json.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
 import type { ServiceTime } from '../account/service-time.ts';
 import type { Parcel, Passage, RawReply } from './byte-transport.ts';
 import type { ContainerName } from '../../spec/input/values.ts';
+import { INTENDED, SameContainer, type IntendedContainer, type NamedContainer } from './same-container.ts';
 import { SignedRequests } from './signed-requests.ts';
 
 export type { ContainerName };
@@ -90,17 +91,23 @@ export class ContainerRequests {
   readonly #context: ClientContext;
   readonly #link: string;
   readonly #rid: string | undefined;
+  readonly #same: SameContainer | undefined;
   /** Undefined if the caller gave an HTTP client of its own, which must see every request. */
   readonly #signed: SignedRequests | undefined;
 
-  /** With `rid`, a batch that was answered by another container of the same name is refused. */
-  constructor(account: Account, name: ContainerName, rid?: string) {
+  /** With `intended`, requests throw once the name stands for another container, or for none. */
+  constructor(account: Account, name: ContainerName, intended?: IntendedContainer) {
     const context: unknown = Reflect.get(account.client, 'clientContext');
     assert(context instanceof ClientContext, 'the SDK keeps its client context in the same property');
     this.name = name;
     this.#account = account;
     this.#context = context;
-    this.#rid = rid;
+    this.#rid = intended?.rid;
+    const { clock } = account;
+    this.#same =
+      intended === undefined
+        ? undefined
+        : new SameContainer({ name, ...intended, clock, look: async (signal) => this.#look(signal) });
     this.#signed = account.sendsItself ? new SignedRequests(account.clock) : undefined;
     this.#link = `dbs/${name.database}/colls/${name.container}`;
   }
@@ -114,7 +121,7 @@ export class ContainerRequests {
   async feed(call: FeedCall): Promise<Exchange> {
     const { what, part, rangeId, query } = call;
     const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
-    return pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
+    const exchange = await pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
       await this.#context.queryFeed({
         path: `/${encodeURI(this.#link)}/${what}`,
         resourceType,
@@ -122,12 +129,13 @@ export class ContainerRequests {
         resultFn: () => [],
         // Without a query the SDK reads the feed, although its types require a text.
         query: query as unknown as string,
-        options: { ...call.options, initialHeaders: passage.headers, abortSignal: signal },
+        options: { ...call.options, initialHeaders: this.#headersOf(passage), abortSignal: signal },
         diagnosticNode: newNode(),
         ...(rangeId === undefined ? {} : { partitionKeyRangeId: rangeId }),
         ...(part === undefined ? {} : { startEpk: part.min, endEpk: part.max }),
       });
     });
+    return this.#checked(exchange, call);
   }
 
   /** Sends a ready-made body of operations to one range. */
@@ -145,8 +153,7 @@ export class ContainerRequests {
     });
     // The SDK makes the next request itself: it may find another region, key or token.
     if (!exchange.ok) this.#signed?.forget();
-    else this.#checkContainer(exchange.reply);
-    return exchange;
+    return this.#checked(exchange, call);
   }
 
   async #bulk(
@@ -161,7 +168,7 @@ export class ContainerRequests {
       resourceId: this.#link,
       bulkOptions: { continueOnError: true },
       options: {
-        initialHeaders: passage.headers,
+        initialHeaders: this.#headersOf(passage),
         abortSignal: signal,
         ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
         ...(minimalReply ? { contentResponseOnWriteEnabled: false } : {}),
@@ -171,12 +178,31 @@ export class ContainerRequests {
     });
   }
 
-  /** Throws if another container answered: a recreated one lacks everything that was written to the old one. */
-  #checkContainer(reply: Reply): void {
-    const answering = reply.header('x-ms-content-path');
-    if (this.#rid === undefined || answering === undefined || isSameContainer(this.#rid, answering)) return;
+  /** The headers of a request: the passage's, and the container that the request is meant for. */
+  #headersOf(passage: Passage): Readonly<Record<string, string>> {
+    return this.#rid === undefined ? passage.headers : { ...passage.headers, [INTENDED]: this.#rid };
+  }
+
+  /** Returns the exchange; throws if the container is no longer the one that requests are meant for. */
+  async #checked(exchange: Exchange, { signal }: Call): Promise<Exchange> {
+    if (exchange.ok) this.#same?.confirm(exchange.reply.header('x-ms-content-path'));
+    else await this.#same?.suspect(exchange.trouble, signal);
+    return exchange;
+  }
+
+  /** Asks the service what the container's name stands for now. */
+  async #look(signal: AbortSignal): Promise<NamedContainer> {
     const { database, container } = this.name;
-    throw containerRecreated(`container ${database}/${container}`, { was: this.#rid, is: answering });
+    const named = this.#account.client.database(database).container(container);
+    const parcel = { access: 'read', isShown: true } as const;
+    let found: unknown;
+    const exchange = await pass(this.#account, { signal }, parcel, async (passage, abortSignal) => {
+      const { resource } = await named.read({ initialHeaders: { ...passage.headers }, abortSignal });
+      found = memberOf(resource, '_rid');
+    });
+    if (exchange.ok) return typeof found === 'string' ? { rid: found } : 'unknown';
+    const { status, substatus } = exchange.trouble;
+    return status === 404 && (substatus === 0 || substatus === 1003) ? 'missing' : 'unknown';
   }
 }
 
@@ -215,15 +241,6 @@ export async function pass(
   const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
   const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
   return { ok: false, trouble: { ...trouble, at: account.endpoint } };
-}
-
-/** Length of a container's _rid. The _rid of everything inside a container begins with the container's own. */
-const RID_BYTES = 8;
-
-function isSameContainer(rid: string, other: string): boolean {
-  const [one, two] = [rid, other].map((text) => Buffer.from(text.replaceAll('-', '/'), 'base64'));
-  if (one === undefined || two === undefined || two.length < RID_BYTES) return true;
-  return one.subarray(0, RID_BYTES).equals(two.subarray(0, RID_BYTES));
 }
 
 function newNode(): DiagnosticNodeInternal {

@@ -12,7 +12,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
-import { checkContainer, tokenOf } from '../../cosmos/side.ts';
+import { tokenOf } from '../../cosmos/side.ts';
 
 interface Anchors {
   readonly back: string | null;
@@ -99,7 +99,6 @@ export async function endOf(
       }),
     { signal, patience },
   );
-  checkContainer(sourceSide, page.containerRid);
   sourceSide.sessions.add(page.sessionToken);
   const { lsn } = page;
   if (lsn === undefined) {

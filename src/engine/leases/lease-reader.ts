@@ -6,7 +6,7 @@
 import { ChangeFeed, type FeedMode, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../../cosmos/load/retry.ts';
-import { checkContainer, tokenOf } from '../../cosmos/side.ts';
+import { tokenOf } from '../../cosmos/side.ts';
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { sleep } from '../../lib/abort.ts';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -180,7 +180,6 @@ export class LeaseReader {
   #parse(page: FeedPage): ParsedPage {
     const { context, runs } = this.#parts;
     const { copies, anchorLsn, feed } = this.#pass;
-    checkContainer(context.sourceSide, page.containerRid);
     // A replica behind the anchor shows documents that were deleted before AVAD was primed, and its feed ends too early.
     // A child range does not stay behind: it inherits the sessions of its parents, so its LSNs continue where those of
     // the parents ended (session-tokens.ts).

@@ -13,7 +13,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
-import { checkContainer, tokenOf, type Side } from '../../cosmos/side.ts';
+import { tokenOf, type Side } from '../../cosmos/side.ts';
 import type { ReadPart, VerifyStore } from '../store.ts';
 import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
@@ -148,7 +148,6 @@ export class SidePass {
       sessionToken: () => tokenOf(side, range.range.id),
     });
     const { value: page } = await pages.next();
-    checkContainer(this.#parts.side, page.containerRid);
     sessions.add(page.sessionToken);
     if (page.lsn !== undefined) return page.lsn;
     throw new ServiceError(`the ${side.is} does not report the LSNs of its ranges`, {
@@ -195,7 +194,6 @@ export class SidePass {
    */
   #take(page: FeedPage, reader: Reader): void {
     const { side } = this.#parts;
-    checkContainer(this.#parts.side, page.containerRid);
     // A replica that has not reached the fence returns old versions, and documents that were deleted since.
     if ((page.lsn ?? -1) < reader.fenceLsn) throw new TroubleError(lagging(page));
     side.sessions.add(page.sessionToken);

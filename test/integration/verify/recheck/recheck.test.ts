@@ -114,9 +114,9 @@ test.each([
 });
 
 test.each([
-  { name: 'orders', key: '/customerId' },
-  { name: 'by-tenant', key: '/tenantId' },
-])('verify recheck: $name was deleted and created again -> refused', async ({ name, key }) => {
+  { side: 'source', name: 'orders', key: '/customerId' },
+  { side: 'target', name: 'by-tenant', key: '/tenantId' },
+])('verify recheck: the $side was deleted and created again -> refused', async ({ side, name, key }) => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await move.target.item('o7', 't2').delete();
@@ -127,7 +127,7 @@ test.each([
       await containers.create({ id: name, partitionKey: key });
     },
   });
-  await expect(verifyMove(move)).rejects.toThrow(`shop/${name} was deleted and created again`);
+  await expect(verifyMove(move)).rejects.toThrow(`the ${side} container was deleted and created again`);
 });
 
 test('verify recheck: documents too large for one reply -> all are checked', async () => {
