@@ -123,7 +123,7 @@ async function withLedger<T>(
   body: (prepared: Prepared, accounts: Accounts) => Promise<T>,
 ): Promise<T> {
   const { connections, drain, clock, log, command = COMMANDS[goal], say = (text) => log.info(text) } = parts;
-  using accounts = await connectBoth(connections, drain, clock);
+  using accounts = await connectBoth(connections, { signal: drain, clock, log });
   const prepared = await prepare(goal, { ...parts, accounts, signal: drain, say });
   const { ledger } = prepared;
   warnOfAge(ledger, parts);

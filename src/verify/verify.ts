@@ -98,7 +98,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };
-  using accounts = await connectBoth(connections, signal, clock);
+  using accounts = await connectBoth(connections, { signal, clock, log: parts.log });
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
   const comparison = { ...parts, ...opened, ledger, timing, beganAtMs, beganMs };
   if (parts.level !== 'count') return await compareDigests(comparison);

@@ -44,6 +44,18 @@ export const SERVICE_RULES: readonly Rule[] = [
     by: 'the clock is set forward while the service throttles',
   },
   {
+    name: 'signs-by-a-clock-that-was-refused',
+    edits: [
+      {
+        file: 'src/cosmos/account/signer.ts',
+        find: 'this.#offsetMs = isOff ? theirsMs - this.#clock.monotonicMs() : undefined;',
+        replace: 'this.#offsetMs = isOff ? undefined : this.#offsetMs;',
+      },
+    ],
+    test: 'test/integration/copy/service-clock.test.ts',
+    by: 'ahead of what the service accepts',
+  },
+  {
     name: 'lasting-trouble-is-not-looked-into',
     edits: [{ file: SAME, find: '>= SUSPECT_AFTER_MS;', replace: '>= Infinity;' }],
     test: 'test/unit/cosmos/transport/same-container.test.ts',

@@ -82,7 +82,7 @@ async function readFromSource(
   }
   const { connect } = await import('../../cosmos/account/client.ts');
   const { readDocument } = await import('../../cosmos/container/read-document.ts');
-  using account = await connect(source, { signal });
+  using account = await connect(source, { signal, clock });
   const wanted = { name: containerFrom(pinned.source), key: keyFrom(key), id: Buffer.from(id) };
   const document = await readDocument(account, wanted, {
     clock,

@@ -11,6 +11,7 @@ import { systemClock, type Clock } from '../../lib/clock.ts';
 import { isLoopback, type Connection } from '../../spec/connection.ts';
 import { ByteTransport } from '../transport/byte-transport.ts';
 import { ServiceTime } from './service-time.ts';
+import { Signer } from './signer.ts';
 import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
@@ -45,6 +46,8 @@ export class Account implements Disposable {
   readonly clock: Clock;
   /** The time of the service, from every reply of the account. */
   readonly serviceTime: ServiceTime;
+  /** Signs with the account key; undefined with Entra ID. */
+  readonly signer: Signer | undefined;
 
   constructor(access: AccountAccess, options: AccountOptions = {}) {
     const { discovery = false, agent, httpClient, clock = systemClock } = options;
@@ -58,9 +61,12 @@ export class Account implements Disposable {
     this.clock = clock;
     this.serviceTime = options.serviceTime ?? new ServiceTime(clock);
     this.endpoint = access.endpoint;
+    const signer = 'key' in access ? new Signer(access.key, clock) : undefined;
+    this.signer = signer;
     this.client = new CosmosClient({
       endpoint: access.endpoint,
-      ...('key' in access ? { key: access.key } : { aadCredentials: access.credential }),
+      ...(signer === undefined ? {} : { tokenProvider: signer.sign }),
+      ...('credential' in access ? { aadCredentials: access.credential } : {}),
       ...(agent === undefined ? {} : { agent }),
       httpClient: this.transport,
       connectionPolicy: {

@@ -2,7 +2,8 @@
  * Connects to both sides of a migration. Invariant: one account is opened and closed once, even if it is both sides.
  */
 import type { Connections } from '../../spec/connection.ts';
-import { systemClock, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
 import { connect, type Account } from './client.ts';
 import { ServiceTime } from './service-time.ts';
 
@@ -14,11 +15,10 @@ export interface BothAccounts extends Disposable {
 
 export async function connectBoth(
   { source, target }: Connections,
-  signal: AbortSignal,
-  clock: Clock = systemClock,
+  { signal, clock, log }: { readonly signal: AbortSignal; readonly clock: Clock; readonly log: Log },
 ): Promise<BothAccounts> {
   // The replies of either side keep the time of both.
-  const options = { signal, clock, serviceTime: new ServiceTime(clock) };
+  const options = { signal, clock, serviceTime: new ServiceTime(clock, log) };
   const one = await connect(source, options);
   let other: Account;
   try {

@@ -7,6 +7,8 @@
  * of this machine has to agree with it, as after a computer has slept, or nothing else may be heard for a while.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { pluralize } from '../../lib/counting.ts';
+import type { Log } from '../../lib/log.ts';
 
 /** A date may be behind by this much, because dates have whole seconds and replies overtake each other. */
 const LATE_MS = 10_000;
@@ -33,9 +35,11 @@ export class ServiceTime {
   /** Whether a reply has confirmed the offset. Until then it comes from the clock of this machine. */
   #isConfirmed = false;
   #claim: Claim | undefined;
+  readonly #log: Log | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log?: Log) {
     this.#clock = clock;
+    this.#log = log;
     this.#offsetMs = clock.now() - clock.monotonicMs();
   }
 
@@ -56,6 +60,9 @@ export class ServiceTime {
     this.#offsetMs = claim.offsetMs;
     this.#isConfirmed = true;
     this.#claim = undefined;
+    const off = clockOff(this.#clock.now() - this.nowMs());
+    if (off !== undefined)
+      this.#log?.warn(`${off}; cosmig goes by the service's time`, { now: "set this machine's clock" });
   }
 
   /** The service's time in whole seconds, as in the `_ts` of documents. */
@@ -89,4 +96,25 @@ export class ServiceTime {
 /** Whether a date with this offset may come from a service whose time has the other offset. */
 function agree(offsetMs: number, knownMs: number): boolean {
   return offsetMs > knownMs - LATE_MS && offsetMs <= knownMs + EARLY_MS;
+}
+
+/** A difference of less than this is not worth a word: requests take time, and dates have whole seconds. */
+const OFF_WORDED_MS = 60_000;
+
+/** Returns how wrong this machine's time is, in words, by the date of a reply. */
+export function clockOffBy(nowMs: number, date: string | undefined): string | undefined {
+  return clockOff(nowMs - Date.parse(date ?? ''));
+}
+
+/** Returns how wrong this machine's clock is, in words; undefined if it is right, or if that is not known. */
+function clockOff(aheadMs: number): string | undefined {
+  if (!(Math.abs(aheadMs) >= OFF_WORDED_MS)) return undefined;
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  const amount =
+    minutes < 120
+      ? pluralize(minutes, 'minute')
+      : minutes < 48 * 60
+        ? pluralize(Math.round(minutes / 60), 'hour')
+        : pluralize(Math.round(minutes / 1440), 'day');
+  return `this machine's clock is ${amount} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
 }

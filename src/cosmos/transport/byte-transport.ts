@@ -19,7 +19,7 @@ import {
 import { assert, must } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
 import { isLoopback } from '../../spec/connection.ts';
-import type { Differing, SignedRequest } from './signed-requests.ts';
+import { DATE, type Differing, type SignedRequest } from './signed-requests.ts';
 
 /** The header with the token of the passage. The transport removes it before it sends anything. */
 export const PASSAGE_HEADER = 'x-cosmig-passage';
@@ -76,6 +76,8 @@ export class Passage implements Disposable {
   /** The SDK's request without the passage token; undefined until the SDK has made it. */
   request: PipelineRequest | undefined;
   reply: RawReply | undefined;
+  /** The date of the request's signature. */
+  signedAt: string | undefined;
   failure: unknown;
   readonly #close: () => void;
 
@@ -138,6 +140,7 @@ export class ByteTransport implements HttpClient {
     const { body } = passage;
     assert(body !== undefined && !passage.sent, 'a write is sent once');
     passage.sent = true;
+    passage.signedAt = signed.date;
     try {
       const incoming = await signed.send(asBuffer(body), differing, signal);
       passage.reply = await readReply(asResponse(incoming), this.#memory);
@@ -159,6 +162,7 @@ export class ByteTransport implements HttpClient {
     const { body } = passage;
     if (body !== undefined) request.body = asBuffer(body);
     passage.request = request;
+    passage.signedAt = request.headers.get(DATE);
     passage.sent = true;
     try {
       const response = await this.#inner.sendRequest(request);

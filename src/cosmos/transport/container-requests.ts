@@ -15,6 +15,7 @@ import {
 import { abortReason, Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { memberOf } from '../../lib/json/json.ts';
+import { clockOffBy } from '../account/service-time.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
 import type { ServiceTime } from '../account/service-time.ts';
@@ -143,7 +144,11 @@ export class ContainerRequests {
     const { body, rangeId, sessionToken } = call;
     const kind = kindOf(call);
     const parcel = { access: 'write', body } as const;
+    let isAgain = false;
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
+      // The signature was refused.
+      if (isAgain) this.#signed?.forget();
+      isAgain = true;
       const signed = this.#signed?.find(kind);
       if (signed !== undefined)
         return this.#account.transport.resend(signed, passage, { rangeId, sessionToken, signal });
@@ -211,7 +216,10 @@ function kindOf({ sessionToken, minimalReply = false, priority }: BatchCall): st
   return `${sessionToken !== undefined} ${minimalReply} ${priority}`;
 }
 
-/** Sends a request once; returns its whole reply, or why there is none. What the SDK makes of the stub is ignored. */
+/**
+ * Sends a request; returns its whole reply, or why there is none. What the SDK makes of the stub is ignored. Only a request
+ * that was refused because this machine's clock is wrong is sent twice: it was not tried.
+ */
 export async function pass(
   account: Account,
   { signal, timeoutMs = TIMEOUT_MS }: Call,
@@ -223,24 +231,29 @@ export async function pass(
   // One listener for each request in flight, removed when the request ends: Node's leak warning does not apply.
   setMaxListeners(0, signal);
   using deadline = new Deadline(timeoutMs, 'a request', signal);
-  using passage = account.transport.open(parcel);
-  let failure: unknown;
-  try {
-    await send(passage, deadline.signal);
-  } catch (error) {
-    failure = error;
+  for (let isFirst = true; ; isFirst = false) {
+    using passage = account.transport.open(parcel);
+    let failure: unknown;
+    try {
+      await send(passage, deadline.signal);
+    } catch (error) {
+      failure = error;
+    }
+    const { reply, signedAt } = passage;
+    // A reply that has arrived counts, even if the SDK failed or the deadline has passed.
+    if (reply !== undefined) {
+      const date = reply.header('date');
+      // A proxy's own refusal has no activity id, and its clock is not the service's.
+      if (reply.header('x-ms-activity-id') !== undefined) account.serviceTime.see(date);
+      const isRefused = reply.status === 401 && date !== undefined && signedAt !== undefined;
+      if (isRefused && account.signer?.correct(signedAt, date) === true && isFirst) continue;
+      return exchangeFrom(reply, { access, at: account.endpoint, nowMs: account.clock.now() });
+    }
+    if (signal.aborted) throw abortReason(signal);
+    const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
+    const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
+    return { ok: false, trouble: { ...trouble, at: account.endpoint } };
   }
-  // A reply that has arrived counts, even if the SDK failed or the deadline has passed.
-  if (passage.reply !== undefined) {
-    // A proxy's own refusal has no activity id, and its clock is not the service's.
-    if (passage.reply.header('x-ms-activity-id') !== undefined)
-      account.serviceTime.see(passage.reply.header('date'));
-    return exchangeFrom(passage.reply, { access, at: account.endpoint });
-  }
-  if (signal.aborted) throw abortReason(signal);
-  const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
-  const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
-  return { ok: false, trouble: { ...trouble, at: account.endpoint } };
 }
 
 function newNode(): DiagnosticNodeInternal {
@@ -249,7 +262,11 @@ function newNode(): DiagnosticNodeInternal {
 
 function exchangeFrom(
   raw: RawReply,
-  { access, at }: { readonly access: Access; readonly at: string },
+  {
+    access,
+    at,
+    nowMs,
+  }: { readonly access: Access; readonly at: string; readonly nowMs: number },
 ): Exchange {
   const substatus = numberIn(raw, 'x-ms-substatus') ?? 0;
   const kind = classifyStatus(raw.status, substatus, access);
@@ -265,6 +282,7 @@ function exchangeFrom(
   const retryAfterMs = retryAfterIn(raw);
   const activityId = raw.header('x-ms-activity-id');
   const code = substatus === 0 ? String(raw.status) : `${raw.status}/${substatus}`;
+  const clockOff = raw.status === 401 ? clockOffBy(nowMs, raw.header('date')) : undefined;
   return {
     ok: false,
     trouble: {
@@ -274,6 +292,7 @@ function exchangeFrom(
       what: `the service answered ${code}`,
       at,
       chargeRu,
+      ...(clockOff === undefined ? {} : { clockOff }),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(activityId === undefined ? {} : { activityId }),
       ...(sessionToken === undefined ? {} : { sessionToken }),

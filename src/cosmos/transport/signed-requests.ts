@@ -23,6 +23,8 @@ export interface Differing {
   readonly sessionToken: string | undefined;
 }
 
+/** The date of a request's signature. */
+export const DATE = 'x-ms-date';
 const RANGE = 'x-ms-documentdb-partitionkeyrangeid';
 const SESSION = 'x-ms-session-token';
 /** Headers that are set for each batch, or by the connection. */
@@ -35,6 +37,8 @@ export class SignedRequest {
   readonly #agent: http.Agent;
   readonly #headers: readonly string[];
   readonly #signedMs: number;
+  /** The date of the signature, as it is sent. */
+  readonly date: string | undefined;
 
   constructor({ url, headers }: PipelineRequest, agent: http.Agent, nowMs: number) {
     this.#url = new URL(url);
@@ -43,6 +47,7 @@ export class SignedRequest {
       OWN.has(name.toLowerCase()) ? [] : [name, value],
     );
     this.#signedMs = nowMs;
+    this.date = headers.get(DATE);
   }
 
   isFresh(nowMs: number): boolean {

@@ -50,6 +50,8 @@ export interface Trouble {
   readonly sessionToken?: string;
   /** The id that Microsoft's support asks for. */
   readonly activityId?: string;
+  /** How wrong this machine's clock is, in words, if the signature was refused and the reply's date shows that. */
+  readonly clockOff?: string;
   readonly cause?: unknown;
 }
 
@@ -65,6 +67,7 @@ const HINTS: Readonly<Record<TroubleKind, string>> = {
   fatal: 'check that the database and the container exist and are those that the migration began with',
 };
 
+const CLOCK_HINT = "set this machine's clock, or let it be set by NTP; if that does not help, check the key or the roles";
 /** Hint for a certificate that Node does not trust. */
 const UNTRUSTED_HINT =
   "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or find out which proxy answers in its place";
@@ -80,9 +83,15 @@ const WHYS: Readonly<Record<TroubleKind, (at: string) => string>> = {
   fatal: (at) => `${at} does not accept such a request, and waiting would not change that`,
 };
 
-function whyOf({ kind, status, at = 'the account', cause }: Trouble): string {
+function whyOf({ kind, status, at = 'the account', clockOff, cause }: Trouble): string {
+  if (clockOff !== undefined) return `${clockOff}, and the service accepts only requests that are dated within 15 minutes; or ${WHYS.denied(at)}`;
   if (!(cause instanceof Error)) return WHYS[kind](at);
   return status === 0 ? `${at}: ${cause.message}` : cause.message;
+}
+
+function hintFor({ kind, status, clockOff }: Trouble): string {
+  if (clockOff !== undefined) return CLOCK_HINT;
+  return kind === 'fatal' && status === 0 ? UNTRUSTED_HINT : HINTS[kind];
 }
 
 /** Trouble as an error. The caller handles it, or it ends the command. */
@@ -93,7 +102,7 @@ export class TroubleError extends ServiceError {
     const { kind, status, substatus, what, activityId, cause } = trouble;
     super(what, {
       why: whyOf(trouble),
-      hint: kind === 'fatal' && status === 0 ? UNTRUSTED_HINT : HINTS[kind],
+      hint: hintFor(trouble),
       details: { kind, status, substatus, ...(activityId === undefined ? {} : { activityId }) },
       ...(cause === undefined ? {} : { cause }),
     });

@@ -11,7 +11,7 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { inspect } = await import('../../preflight/inspect.ts');
   const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');
-  using accounts = await connectBoth(connections, signal);
+  using accounts = await connectBoth(connections, { signal, clock: parts.clock, log: parts.log });
   const inspection = await inspect({ ...parts, accounts, signal, hasBegun: Ledger.hasBegun(spec.ledger) });
   return { json: dryRunJson(inspection, spec), text: dryRunText(inspection, spec) };
 }

@@ -98,3 +98,37 @@ test.each(['read-feed', 'batch'] as const)(
     expect(await inTarget()).toEqual(ids);
   },
 );
+
+test.each([61 * 60_000, -3 * 24 * 3600 * 1000])(
+  'a clock that is %d ms ahead of what the service accepts -> said, and signed by the service\'s time',
+  async (aheadMs) => {
+    await using move = await openMortal(3600);
+    await move.put(order('7', 'a', 'P'), { ...order('8', 'b', 'P'), ttl: 1000 });
+    const clock = setClock(() => aheadMs);
+    await move.run('copy', { clock });
+    expect(ttlOf(await move.documents(move.target))).toMatchObject({
+      8: expect.toSatisfy((ttl: number) => ttl <= 1000 && ttl > 900),
+    });
+    await move.put({ ...order('7', 'a', 'P'), n: 2 });
+    await move.run('catch-up', { clock });
+    const said = aheadMs > 0 ? '61 minutes ahead of' : '3 days behind';
+    const lines = move.lines.filter((line) => line.includes("this machine's clock is"));
+    // Once for each run.
+    expect(lines).toEqual([expect.stringContaining(said), expect.stringContaining(said)]);
+  },
+);
+
+test('a clock that is off, and a wrong key -> the error names both', async () => {
+  await using move = await openMortal(3600);
+  await move.put(order('7', 'a', 'P'));
+  move.connectionString = move.connectionString.replace(
+    /AccountKey=[^;]+/,
+    `AccountKey=${Buffer.alloc(64, 7).toString('base64')}`,
+  );
+  const failed = move.run('copy', { clock: setClock(() => -61 * 60_000) });
+  await expect(failed).rejects.toMatchObject({
+    exitCode: 6,
+    why: expect.stringMatching(/this machine's clock is 61 minutes behind the service's.*or .*the key/),
+    hint: expect.stringContaining('NTP'),
+  });
+});

@@ -44,14 +44,17 @@ test.each([-HOUR_MS * 24, -60_000, 60_000, HOUR_MS * 24])(
   },
 );
 
-test.each([HOUR_MS, -HOUR_MS])('the clock of this machine is set by %d ms -> the time goes on as before', (stepMs) => {
-  const { clock, time, trueMs, reply } = rig();
-  clock.step(stepMs);
-  clock.advance(5000);
-  expect(time.nowMs()).toBe(trueMs());
-  reply();
-  expect(time.nowMs()).toBe(trueMs());
-});
+test.each([HOUR_MS, -HOUR_MS])(
+  'the clock of this machine is set by %d ms -> the time goes on as before',
+  (stepMs) => {
+    const { clock, time, trueMs, reply } = rig();
+    clock.step(stepMs);
+    clock.advance(5000);
+    expect(time.nowMs()).toBe(trueMs());
+    reply();
+    expect(time.nowMs()).toBe(trueMs());
+  },
+);
 
 test('dates in whole seconds, and replies that overtake each other -> the time never goes back', () => {
   const { clock, time, trueMs, reply } = rig();
@@ -66,14 +69,17 @@ test('dates in whole seconds, and replies that overtake each other -> the time n
 });
 
 describe('wrong dates', () => {
-  test.each([24 * HOUR_MS, 60_000, -24 * HOUR_MS, -60_000])('one that is %d ms off -> nothing changes', (wrongMs) => {
-    const { clock, time, trueMs, reply } = rig();
-    for (let replies = 0; replies < 100; replies += 1) {
-      clock.advance(1000);
-      reply(replies % 3 === 0 ? wrongMs : 0);
-      expect(Math.abs(time.nowMs() - trueMs())).toBeLessThan(1000);
-    }
-  });
+  test.each([24 * HOUR_MS, 60_000, -24 * HOUR_MS, -60_000])(
+    'one that is %d ms off -> nothing changes',
+    (wrongMs) => {
+      const { clock, time, trueMs, reply } = rig();
+      for (let replies = 0; replies < 100; replies += 1) {
+        clock.advance(1000);
+        reply(replies % 3 === 0 ? wrongMs : 0);
+        expect(Math.abs(time.nowMs() - trueMs())).toBeLessThan(1000);
+      }
+    },
+  );
 
   test('they are wrong in different ways -> nothing changes', () => {
     const { clock, time, trueMs, reply } = rig();
