@@ -24,13 +24,27 @@ export async function deletesFor(
     });
   }
   if (isMultiWrite) return { mode: 'reconcile', notes: [RECONCILED] };
-  if (await servesAllVersions(asking)) return { mode: 'avad', notes: [] };
-  if (kind === 'auto')
-    return { mode: 'reconcile', notes: [`the source has no feed of all versions; ${RECONCILED}`] };
-  throw new NotReadyError('the source does not serve all versions and deletes', {
+  const served = await servesAllVersions(asking);
+  if (served === 'yes') return { mode: 'avad', notes: [] };
+  if (kind === 'auto') {
+    const why =
+      served === 'merged once'
+        ? 'the source cannot serve a feed of all versions, because partitions of its account were merged once'
+        : 'the source has no feed of all versions';
+    return { mode: 'reconcile', notes: [`${why}; ${RECONCILED}`] };
+  }
+  throw new NotReadyError('the source does not serve all versions and deletes', MISSING[served]);
+}
+
+const MISSING = {
+  no: {
     why: 'the account needs continuous backup and the feature All versions and deletes change feed',
     hint: 'enable it (takes up to 30 minutes), or use --deletes reconcile',
-  });
-}
+  },
+  'merged once': {
+    why: 'partitions of its account were merged once, and the service cannot read this feed after a merge',
+    hint: 'use --deletes reconcile, or marker:/path',
+  },
+} as const;
 
 const RECONCILED = 'deletes are found by comparing both sides: verify --repair, and the cutover';

@@ -11,7 +11,7 @@ import {
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
-import { ChangeFeed, type FeedMode } from '../cosmos/feed/feed.ts';
+import { ChangeFeed, isMergedOnce, type FeedMode } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody } from '../documents/batch-body.ts';
@@ -167,15 +167,20 @@ function notAllowed({ side, requests, connection }: ProbeParts, what: string, ca
   });
 }
 
-/** Returns whether the container serves the feed of all versions and deletes. Only reading the feed shows this. */
-export async function servesAllVersions(probe: FeedProbe): Promise<boolean> {
+/**
+ * Returns whether the container serves the feed of all versions and deletes, and if not, whether it never can because
+ * partitions of the account were merged once. Only reading the feed shows this.
+ */
+export async function servesAllVersions(probe: FeedProbe): Promise<'yes' | 'no' | 'merged once'> {
   const { signal, patience } = probe;
-  const read = async (): Promise<boolean> => {
+  const read = async (): Promise<'yes' | 'no' | 'merged once'> => {
     try {
       await readFeed(probe, 'all-versions');
-      return true;
+      return 'yes';
     } catch (error) {
-      if (troubleOf(error)?.status === 400) return false;
+      const trouble = troubleOf(error);
+      if (trouble?.status === 400) return 'no';
+      if (isMergedOnce(trouble)) return 'merged once';
       throw error;
     }
   };

@@ -52,7 +52,7 @@ export const SERVICE_RULES: readonly Rule[] = [
         replace: 'this.#offsetMs = isOff ? undefined : this.#offsetMs;',
       },
     ],
-    test: 'test/integration/copy/service-clock.test.ts',
+    test: 'test/integration/service/service-clock.test.ts',
     by: 'ahead of what the service accepts',
   },
   {
@@ -72,5 +72,41 @@ export const SERVICE_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/copy/trouble.test.ts',
     by: 'a write that reaches another container',
+  },
+  {
+    name: 'anchors-over-ranges-of-before',
+    edits: [
+      {
+        file: 'src/engine/leases/anchor.ts',
+        find: '    await sourceSide.ranges.resolve(signal);\n    const { list }',
+        replace: '    const { list }',
+      },
+    ],
+    test: 'test/integration/service/feed-refused.test.ts',
+    by: 'splits before the anchors are taken',
+  },
+  {
+    name: 'missing-history-is-an-error',
+    edits: [
+      {
+        file: 'src/cosmos/feed/feed.ts',
+        find: '(status === 410 || status === 503) && substatus === 1024',
+        replace: '(status === 410 || status === 503) && substatus < 0',
+      },
+    ],
+    test: 'test/integration/service/feed-refused.test.ts',
+    by: 'the history of a split parent is missing',
+  },
+  {
+    name: 'merged-once-is-passing-trouble',
+    edits: [
+      {
+        file: 'src/cosmos/feed/feed.ts',
+        find: "!MERGED_ONCE.test(trouble.says ?? '')",
+        replace: "trouble.says !== 'never'",
+      },
+    ],
+    test: 'test/integration/service/feed-refused.test.ts',
+    by: 'partitions are merged during a tail',
   },
 ];

@@ -31,7 +31,7 @@ export class VirtualClock implements Clock {
     return this.#passedMs;
   }
 
-  /** Somebody sets the clock of the machine forward or back. */
+  /** The clock of the machine is set forward or back. */
   step(deltaMs: number): void {
     this.#wallMs += deltaMs;
   }

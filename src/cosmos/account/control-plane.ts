@@ -5,7 +5,7 @@
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
-import { memberOf } from '../../lib/json/json.ts';
+import { messageIn } from '../transport/service-message.ts';
 import type { Account } from './client.ts';
 import { pass, type Exchange } from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';
@@ -83,21 +83,8 @@ async function attempt<T>(
   throw new TroubleError({ kind: 'transient', status, substatus, what, chargeRu });
 }
 
-/** The most characters of a service message to print. A refusal of settings names them in its message. */
-const MESSAGE_MAX = 300;
-
 function withMessage(trouble: Trouble, body: Buffer | undefined): Trouble {
   if (trouble.kind !== 'fatal' || body === undefined) return trouble;
-  const message = messageIn(body.toString());
+  const message = messageIn(body);
   return message === '' ? trouble : { ...trouble, what: `${trouble.what}: ${message}` };
-}
-
-/** Returns the first line of the service's message; empty if the body is not one of the service. */
-function messageIn(body: string): string {
-  try {
-    const message = memberOf(JSON.parse(body), 'message');
-    return typeof message === 'string' ? (message.split(/[\r\n]/)[0] ?? '').slice(0, MESSAGE_MAX) : '';
-  } catch {
-    return '';
-  }
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps the service's time: the dates of its replies, and between replies a clock that nobody sets. Documents expire by
+ * Keeps the service's time: the dates of its replies, and between replies the monotonic clock. Documents expire by
  * the service's time, and the clock of this machine may be wrong, or may be set while a run waits.
  *
  * Invariant: one wrong date changes nothing. A date that contradicts the time kept so far is believed only when the
@@ -62,7 +62,9 @@ export class ServiceTime {
     this.#claim = undefined;
     const off = clockOff(this.#clock.now() - this.nowMs());
     if (off !== undefined)
-      this.#log?.warn(`${off}; cosmig goes by the service's time`, { now: "set this machine's clock" });
+      this.#log?.warn(`${off}; expiry and signatures follow the service's time`, {
+        now: "set this machine's clock",
+      });
   }
 
   /** The service's time in whole seconds, as in the `_ts` of documents. */
@@ -84,12 +86,10 @@ export class ServiceTime {
 
   #isBelievable({ offsetMs, sinceMs, replies }: Claim): boolean {
     if (replies < REPLIES) return false;
-    // Before the first reply only this machine's clock is known, which is no better than three replies.
+    // Before the first reply only this machine's clock is known, and it is worth no more than three replies.
     if (offsetMs < this.#offsetMs || !this.#isConfirmed) return true;
     const nowMs = this.#clock.monotonicMs();
-    return (
-      nowMs - sinceMs >= AHEAD_FOR_MS || Math.abs(nowMs + offsetMs - this.#clock.now()) < AGREES_MS
-    );
+    return nowMs - sinceMs >= AHEAD_FOR_MS || Math.abs(nowMs + offsetMs - this.#clock.now()) < AGREES_MS;
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
-import { TroubleError, troubleOf } from '../transport/trouble.ts';
+import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerRequests, FeedReadOptions, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from './ranges.ts';
@@ -102,7 +102,7 @@ export class ChangeFeed {
       rangeId: range.range.id,
       ...part,
     });
-    if (!exchange.ok) throw new TroubleError(exchange.trouble);
+    if (!exchange.ok) throw new TroubleError(asFeedTrouble(exchange.trouble, mode));
     return pageFrom(exchange.reply, mode);
   }
 
@@ -147,6 +147,27 @@ export class ChangeFeed {
       from = position;
     }
   }
+}
+
+/** The service's message where partitions of the account were merged once (fact SVC-20). It has no code for that. */
+const MERGED_ONCE = /more than two children/i;
+
+/** Returns trouble that lasts for ever as such: the service gives it the status of passing trouble. */
+function asFeedTrouble(trouble: Trouble, mode: FeedMode): Trouble {
+  if (mode !== 'all-versions' || trouble.status !== 500 || !MERGED_ONCE.test(trouble.says ?? ''))
+    return trouble;
+  const what = 'the service cannot read all versions and deletes, because partitions were merged once';
+  return { ...trouble, kind: 'fatal', what };
+}
+
+/** Whether the feed of all versions and deletes can never be read, because partitions were merged once. */
+export function isMergedOnce(trouble: Trouble | undefined): boolean {
+  return trouble?.kind === 'fatal' && trouble.status === 500;
+}
+
+/** Whether the service does not have the changes of a range from before its split, in all versions and deletes. */
+export function lacksHistory({ status, substatus }: Trouble): boolean {
+  return (status === 410 || status === 503) && substatus === 1024;
 }
 
 function conditionOf(start: FeedStart): FeedReadOptions {

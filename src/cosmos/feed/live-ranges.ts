@@ -66,6 +66,14 @@ export class LiveRanges {
   /** Lists the ranges again because `range` was split or merged; does nothing if the list shows that already. */
   async refresh(range: string, signal: AbortSignal): Promise<void> {
     if (!this.#byId.has(range)) return;
+    await this.resolve(signal);
+  }
+
+  /**
+   * Lists all ranges again. A position that is taken over a range which has split already would stand for several
+   * ranges at different places (fact SVC-24), so this is called before positions are taken on which much depends.
+   */
+  async resolve(signal: AbortSignal): Promise<void> {
     // The request has the signal of the first caller. That is enough, because all callers stop with the run.
     this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
     await this.#refreshing;

@@ -21,6 +21,7 @@ import type { Account } from '../account/client.ts';
 import type { ServiceTime } from '../account/service-time.ts';
 import type { Parcel, Passage, RawReply } from './byte-transport.ts';
 import type { ContainerName } from '../../spec/input/values.ts';
+import { messageIn } from './service-message.ts';
 import { INTENDED, SameContainer, type IntendedContainer, type NamedContainer } from './same-container.ts';
 import { SignedRequests } from './signed-requests.ts';
 
@@ -262,11 +263,7 @@ function newNode(): DiagnosticNodeInternal {
 
 function exchangeFrom(
   raw: RawReply,
-  {
-    access,
-    at,
-    nowMs,
-  }: { readonly access: Access; readonly at: string; readonly nowMs: number },
+  { access, at, nowMs }: { readonly access: Access; readonly at: string; readonly nowMs: number },
 ): Exchange {
   const substatus = numberIn(raw, 'x-ms-substatus') ?? 0;
   const kind = classifyStatus(raw.status, substatus, access);
@@ -292,6 +289,7 @@ function exchangeFrom(
       what: `the service answered ${code}`,
       at,
       chargeRu,
+      ...(raw.status === 500 ? { says: messageIn(raw.body) } : {}),
       ...(clockOff === undefined ? {} : { clockOff }),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(activityId === undefined ? {} : { activityId }),

@@ -66,7 +66,7 @@ export class SameContainer {
     if (found === 'unknown') return;
     if (found === 'missing')
       throw containerMissing(`${is} container ${name.database}/${name.container}`, {
-        why: 'it, or its database, was deleted while cosmig was using it',
+        why: 'it, or its database, was deleted during this run',
         hint: 'if that was a mistake, restore it; a restored or recreated container has another _rid and needs a new migration',
       });
     if (!isSameContainer(rid, found.rid)) throw this.#recreated(found.rid);

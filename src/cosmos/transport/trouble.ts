@@ -1,6 +1,6 @@
 /**
  * Classifies what an answer of the service, or its absence, means for a migration. Invariant: every status has a
- * kind; no decision depends on the words of a message; a write that may have happened is ambiguous (facts SVC-38 to
+ * kind; no decision here depends on the words of a message; a write that may have happened is ambiguous (facts SVC-38 to
  * SVC-43).
  */
 import { PageError } from '../../documents/page-error.ts';
@@ -50,6 +50,8 @@ export interface Trouble {
   readonly sessionToken?: string;
   /** The id that Microsoft's support asks for. */
   readonly activityId?: string;
+  /** What the service says about an error of its own. */
+  readonly says?: string;
   /** How wrong this machine's clock is, in words, if the signature was refused and the reply's date shows that. */
   readonly clockOff?: string;
   readonly cause?: unknown;
@@ -67,7 +69,8 @@ const HINTS: Readonly<Record<TroubleKind, string>> = {
   fatal: 'check that the database and the container exist and are those that the migration began with',
 };
 
-const CLOCK_HINT = "set this machine's clock, or let it be set by NTP; if that does not help, check the key or the roles";
+const CLOCK_HINT =
+  "set this machine's clock, or let it be set by NTP; if that does not help, check the key or the roles";
 /** Hint for a certificate that Node does not trust. */
 const UNTRUSTED_HINT =
   "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or find out which proxy answers in its place";
@@ -84,7 +87,8 @@ const WHYS: Readonly<Record<TroubleKind, (at: string) => string>> = {
 };
 
 function whyOf({ kind, status, at = 'the account', clockOff, cause }: Trouble): string {
-  if (clockOff !== undefined) return `${clockOff}, and the service accepts only requests that are dated within 15 minutes; or ${WHYS.denied(at)}`;
+  if (clockOff !== undefined)
+    return `${clockOff}, and the service accepts only requests that are dated within 15 minutes; or ${WHYS.denied(at)}`;
   if (!(cause instanceof Error)) return WHYS[kind](at);
   return status === 0 ? `${at}: ${cause.message}` : cause.message;
 }

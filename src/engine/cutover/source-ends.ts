@@ -49,6 +49,7 @@ export async function readSourceEnds(
   signal: AbortSignal,
 ): Promise<SourceEnds> {
   const ends: RangeEnd[] = [];
+  await context.sourceSide.ranges.resolve(signal);
   await forEachRange(context.sourceSide, context.sourceSide.ranges.list.map(wholeOf), {
     limit: RANGES_AT_ONCE,
     signal,

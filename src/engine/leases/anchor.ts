@@ -25,6 +25,7 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
   const { ledger, sourceSide } = context;
   const patience = sourceSide.patience.fresh();
   for (;;) {
+    await sourceSide.ranges.resolve(signal);
     const { list } = sourceSide.ranges;
     const leases: NewLease[] = [];
     try {
@@ -65,12 +66,10 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
  * documents in the target back to versions older than LV had shown, so LV restarts before the old anchor. A comparison
  * finds the forgotten deletes.
  */
-export async function anchorAgain(
-  context: RunContext,
-  { lease, range }: { readonly lease: Lease; readonly range: FeedRange },
-  signal: AbortSignal,
-): Promise<Lease> {
-  const { back, avad, anchor } = await prime(context, range, signal);
+export async function anchorAgain(context: RunContext, lease: Lease, signal: AbortSignal): Promise<Lease> {
+  const { ranges } = context.sourceSide;
+  await ranges.resolve(signal);
+  const { back, avad, anchor } = await prime(context, ranges.partOf(lease), signal);
   return context.ledger.leases.change(lease.number, {
     phase: 'recopy',
     lvPosition: lease.restartPosition ?? lease.lvPosition,

@@ -3,7 +3,14 @@
  * when `read` resolves, no page of the lease is in flight, and the next reader begins at the lease's position in the
  * ledger. Only if the run was stopped may pages still be in flight.
  */
-import { ChangeFeed, type FeedMode, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
+import {
+  ChangeFeed,
+  isMergedOnce,
+  lacksHistory,
+  type FeedMode,
+  type FeedStart,
+  type FeedPage,
+} from '../../cosmos/feed/feed.ts';
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../../cosmos/load/retry.ts';
 import { tokenOf } from '../../cosmos/side.ts';
@@ -92,18 +99,22 @@ export class LeaseReader {
     const { signal, sourceSide } = this.#parts.context;
     if (reading.aborted && !signal.aborted) return 'stopped';
     const trouble = troubleOf(error);
+    const hasPosition = this.#mode === 'all-versions' && this.#pipeline.position !== null;
     if (trouble?.kind === 'split') {
       try {
         await this.#patience.bear(trouble, reading);
         await sourceSide.ranges.refresh(this.#lease.rangeId, reading);
       } catch (late) {
         if (reading.aborted && !signal.aborted) return 'stopped';
+        if (hasPosition && late instanceof TroubleError && lacksHistory(late.trouble)) return 'forgotten';
         throw late;
       }
       return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
     }
-    if (trouble?.status === 400 && this.#mode === 'all-versions' && this.#pipeline.position !== null)
-      return this.#endByRefusal(error);
+    if (isMergedOnce(trouble)) throw noLongerReported(MERGED_WHY, error);
+    // It has lasted as long as patience lasts: the history will not come.
+    if (hasPosition && trouble !== undefined && lacksHistory(trouble)) return 'forgotten';
+    if (hasPosition && trouble?.status === 400) return this.#endByRefusal(error);
     throw error;
   }
 
@@ -224,12 +235,21 @@ export class LeaseReader {
       return this.endBy(late);
     }
     if (why === 'position-too-old') return 'forgotten';
-    throw new NotReadyError('the source no longer reports deletes', {
-      why: 'its feed of all versions and deletes was on when the migration began, and is off now',
-      hint: 'switch it on again on the account; deletes made meanwhile are then found by comparing both sides',
-      cause: error,
-    });
+    throw noLongerReported(SWITCHED_OFF, error);
   }
+}
+
+const SWITCHED_OFF = {
+  why: 'its feed of all versions and deletes was on when the migration began, and is off now',
+  hint: 'switch it on again on the account; deletes made meanwhile are then found by comparing both sides',
+};
+const MERGED_WHY = {
+  why: 'partitions of its account were merged, and the service cannot read its feed of all versions after that',
+  hint: 'begin a new migration with --deletes reconcile, another --ledger and an empty target',
+};
+
+function noLongerReported(reason: typeof SWITCHED_OFF, cause: unknown): NotReadyError {
+  return new NotReadyError('the source no longer reports deletes', { ...reason, cause });
 }
 
 function lagging({ status, chargeRu }: FeedPage): ConstructorParameters<typeof TroubleError>[0] {

@@ -70,13 +70,12 @@ export class LeaseRun {
   }
 
   async #anchorAgain(reader: LeaseReader): Promise<PassEnd | 're-anchored' | 'again'> {
-    const { log, sourceSide } = this.#context;
+    const { log } = this.#context;
     log.warn('the source has forgotten changes that were not read; its documents are read again', {
       range: this.#lease.rangeId,
     });
     try {
-      const at = { lease: this.#lease, range: sourceSide.ranges.partOf(this.#lease) };
-      this.#lease = await anchorAgain(this.#context, at, this.#runs.reading);
+      this.#lease = await anchorAgain(this.#context, this.#lease, this.#runs.reading);
       return 're-anchored';
     } catch (error) {
       return reader.endBy(error);

@@ -363,25 +363,28 @@ describe('trouble: a container is deleted and created again', () => {
     ['source', 'orders', 'latest versions'],
     ['source', 'orders', 'all versions'],
     ['target', 'by-tenant', 'latest versions'],
-  ] as const)('the %s (%s), during a tail with the feed of %s -> named within seconds', async (side, id, feed) => {
-    await using tapped = await Tapped.open(feed === 'all versions' ? AVAD : {});
-    const { move, tap } = tapped;
-    await write(move, orders(40));
-    await move.run('copy');
-    await write(move, orders(40, { again: true }));
-    let beganMs = 0;
-    const isOfSide = ({ what, container }: TapRequest): boolean =>
-      container === id && what === (side === 'source' ? 'read-feed' : 'batch');
-    tap.meddle = before(isOfSide, {
-      1: async () => {
-        await recreate(move, id);
-        beganMs = performance.now();
-      },
-    });
-    await expect(move.run('tail')).rejects.toThrow(`the ${side} container was deleted and created again`);
-    expect(performance.now() - beganMs).toBeLessThan(8000);
-    expect(await move.documents(move.target)).toHaveLength(side === 'source' ? 40 : 0);
-  });
+  ] as const)(
+    'the %s (%s), during a tail with the feed of %s -> named within seconds',
+    async (side, id, feed) => {
+      await using tapped = await Tapped.open(feed === 'all versions' ? AVAD : {});
+      const { move, tap } = tapped;
+      await write(move, orders(40));
+      await move.run('copy');
+      await write(move, orders(40, { again: true }));
+      let beganMs = 0;
+      const isOfSide = ({ what, container }: TapRequest): boolean =>
+        container === id && what === (side === 'source' ? 'read-feed' : 'batch');
+      tap.meddle = before(isOfSide, {
+        1: async () => {
+          await recreate(move, id);
+          beganMs = performance.now();
+        },
+      });
+      await expect(move.run('tail')).rejects.toThrow(`the ${side} container was deleted and created again`);
+      expect(performance.now() - beganMs).toBeLessThan(8000);
+      expect(await move.documents(move.target)).toHaveLength(side === 'source' ? 40 : 0);
+    },
+  );
 
   test('the source, while a tail waits for changes, and stays deleted -> named within seconds', async () => {
     await using tapped = await Tapped.open();

@@ -100,7 +100,7 @@ test.each(['read-feed', 'batch'] as const)(
 );
 
 test.each([61 * 60_000, -3 * 24 * 3600 * 1000])(
-  'a clock that is %d ms ahead of what the service accepts -> said, and signed by the service\'s time',
+  "a clock that is %d ms ahead of what the service accepts -> said, and signed by the service's time",
   async (aheadMs) => {
     await using move = await openMortal(3600);
     await move.put(order('7', 'a', 'P'), { ...order('8', 'b', 'P'), ttl: 1000 });
