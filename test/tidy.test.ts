@@ -20,7 +20,7 @@ const LAYERS = [
   ['demo'],
   ['report'],
   ['workflows'],
-  ['engine', 'verify', 'emulator', 'plan', 'watch'],
+  ['engine', 'verify', 'emulator', 'doctor', 'plan', 'watch'],
   ['preflight'],
   ['cosmos', 'state'],
   ['spec'],

@@ -7,6 +7,7 @@ import { deadLettersList } from './dead-letters/list.ts';
 import { deadLettersRetry } from './dead-letters/retry.ts';
 import { deadLettersShow } from './dead-letters/show.ts';
 import { demo } from './demo.ts';
+import { doctor } from './doctor.ts';
 import { emulator } from './emulator.ts';
 import { key } from './key.ts';
 import { status } from './status.ts';
@@ -14,6 +15,7 @@ import { tail } from './tail.ts';
 import { verify } from './verify.ts';
 
 export const commands: readonly Command[] = [
+  doctor,
   copy,
   tail,
   verify,

@@ -40,8 +40,15 @@ const TERM_RU = 0.2;
 const SOME_TERMS = 5;
 /** How many bytes the ledger needs for a copied document, without its key value; measured by bench/ledger. */
 const LEDGER_BYTES = 76;
+/** The bytes of a usual key value, where no document was sampled. */
+const USUAL_KEY_BYTES = 40;
 /** How many bytes the ledger needs for a document that changes during the migration. */
 const ROW_BYTES = 150;
+
+/** Returns about how large the ledger of a copy becomes, for key values of usual length. */
+export function ledgerBytesFor(documents: number): number {
+  return documents * (LEDGER_BYTES + USUAL_KEY_BYTES);
+}
 
 export function estimate(parts: EstimateParts): Estimate {
   const { sample, documents, sourceRuPerSecond, targetRuPerSecond, indexed } = parts;

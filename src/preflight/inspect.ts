@@ -82,7 +82,7 @@ export interface Inspection {
  * How long requests are retried before the trouble is reported. Shorter than in a migration, because the operator is
  * waiting. A refusal by the service is reported at once.
  */
-const LIMITS = {
+export const INSPECTION_LIMITS = {
   throttled: { firstMs: 100, longestMs: 5000, totalMs: 120_000 },
   transient: { firstMs: 100, longestMs: 2000, totalMs: 20_000 },
   split: { firstMs: 100, longestMs: 5000, totalMs: 300_000 },
@@ -208,10 +208,14 @@ function callOf({
   signal,
   log,
 }: Pick<InspectParts, 'clock' | 'random' | 'signal' | 'log'>): ControlCall {
-  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: logWaits(log, clock) }) };
+  return {
+    signal,
+    patience: new Patience({ clock, random, limits: INSPECTION_LIMITS, onWait: logWaits(log, clock) }),
+  };
 }
 
-function planOf({
+/** Returns how the target would be created. */
+export function planOf({
   spec,
   connections,
   like,

@@ -278,11 +278,10 @@ export const SOURCE_OPTIONS = optionsOf(
 );
 
 /**
- * The options of commands that run a migration: when a run ends and when it does not begin, the RU/s that it may use,
- * and what identifies the migration. Every run takes all of these options, since the ledger refuses changed settings.
+ * The options that identify a migration, and the RU/s that may be used. Every command that opens a migration takes all
+ * of these options, since the ledger refuses changed settings.
  */
-export const RUN_OPTIONS = {
-  ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters'], 'Run'),
+export const MIGRATION_OPTIONS = {
   config: CONFIG_OPTION,
   ...optionsOf(
     [
@@ -304,8 +303,17 @@ export const RUN_OPTIONS = {
   ...optionsOf(['sourceRu', 'targetRu'], 'Load'),
 };
 
+/** The options of commands that run a migration: also when a run ends, and when it does not begin. */
+export const RUN_OPTIONS = {
+  ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters'], 'Run'),
+  ...MIGRATION_OPTIONS,
+};
+
+/** The options that say how a missing target is created. */
+export const TARGET_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale']);
+
 /** The options for creating a target, and for copying despite warnings. */
-export const CREATE_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale', 'yes']);
+export const CREATE_OPTIONS = { ...TARGET_OPTIONS, ...optionsOf(['yes']) };
 
 /** All options of a spec. They define the type of what an operator may give, and the reference lists them. */
 export const SPEC_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(FIELD_NAMES) };

@@ -2,12 +2,13 @@
  * Reads what a container is: its identity, key, settings, throughput and size, and the facts of its account that
  * matter for a migration. Invariant: nothing here writes.
  */
-import type { DatabaseAccount, RequestOptions } from '@azure/cosmos';
+import type { RequestOptions } from '@azure/cosmos';
 import { NotReadyError } from '../../lib/errors.ts';
 import { keyKindOf, type KeyKind } from '../../epk/effective-key.ts';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
-import { control, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
+import { control, isAbsence, type ControlCall } from '../account/control-plane.ts';
+import { describeAccount } from '../account/describe.ts';
 import { readOffer, readThroughput, type Throughput } from './throughput.ts';
 
 const SETTINGS = [
@@ -117,17 +118,8 @@ export async function readDatabase(
 
 /** Reads the facts of an account that matter for a migration. */
 export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
-  const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> =>
-    (await account.client.getDatabaseAccount(options)).resource;
-  const seen = await control(account, call, work, isForbidden);
-  if (seen?.value === undefined) return { id: null, multiWrite: null };
-  const { enableMultipleWritableLocations, writableLocations } = seen.value;
-  // The SDK drops the id, so it is read from the body.
-  const { id } = asObject(JSON.parse(seen.body.toString()));
-  return {
-    id: typeof id === 'string' ? id : null,
-    multiWrite: enableMultipleWritableLocations || writableLocations.length > 1,
-  };
+  const { id, multiWrite } = (await describeAccount(account, call)) ?? { id: null, multiWrite: null };
+  return { id, multiWrite };
 }
 
 /** Returns the call with a patience of its own: requests that run together count their trouble separately. */

@@ -1,6 +1,35 @@
-/** The schemas of what `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
-import { complete, durationMs, key } from './run-results.ts';
-import { constant, flag, list, nullable, number, object, optional, record, text, whole } from './schema.ts';
+/** The schemas of what `cosmig doctor`, `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
+import { complete, durationMs, ERROR, key, MIGRATION } from './run-results.ts';
+import {
+  constant,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  text,
+  whole,
+} from './schema.ts';
+
+export const DOCTOR_RESULT = object({
+  command: constant('doctor'),
+  migration: MIGRATION,
+  complete: flag('false: a check failed'),
+  checks: list(
+    object({
+      about: oneOf(['machine', 'source', 'target']),
+      name: text('stable, for scripts'),
+      state: oneOf(['ok', 'warning', 'failed', 'skipped']),
+      message: text(),
+      why: nullable(text()),
+      hint: nullable(text('what to do')),
+    }),
+  ),
+  error: optional(ERROR),
+});
 
 export const KEY_RESULT = object({
   command: constant('key'),

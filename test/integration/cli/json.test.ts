@@ -51,6 +51,8 @@ test('json: a migration with every command -> every result and line fits its sch
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 3}` });
   await move.put({ id: 'o1', customerId: 'other', tenantId: 't1' });
 
+  expect(await ask('doctor', ...SPEC)).toMatchObject([0, { complete: true }]);
+  expect(await ask('doctor', ...SPEC, '--deletes', 'avad')).toMatchObject([3, { complete: false }]);
   expect(await ask('verify', ...SPEC)).toMatchObject([7, { equal: null, error: { code: 'ledger' } }]);
   expect(await ask('copy', ...SPEC)).toMatchObject([3, { complete: false }]);
   expect(await ask('copy --dry-run --yes', ...SPEC)).toMatchObject([0, { dryRun: true }]);

@@ -1,0 +1,343 @@
+/**
+ * Checks everything that a migration needs, end to end. Invariant: it changes nothing, neither in an account nor on
+ * this machine.
+ */
+import { connect, type Account } from '../cosmos/account/client.ts';
+import type { ControlCall } from '../cosmos/account/control-plane.ts';
+import { describeAccount } from '../cosmos/account/describe.ts';
+import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
+import { listScripts } from '../cosmos/container/scripts.ts';
+import { differencesOf } from '../cosmos/container/settings.ts';
+import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
+import { Patience, logWaits } from '../cosmos/load/retry.ts';
+import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import { ContainerRequests, type ContainerName } from '../cosmos/transport/container-requests.ts';
+import type { RekeyOptions } from '../keys/rekey.ts';
+import type { Clock } from '../lib/clock.ts';
+import { formatCount } from '../lib/counting.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import { deletesFor } from '../preflight/delete-mode.ts';
+import { ledgerBytesFor } from '../preflight/estimate.ts';
+import { INSPECTION_LIMITS, planOf } from '../preflight/inspect.ts';
+import { probe, type ProbeParts } from '../preflight/permissions.ts';
+import {
+  CREATE_HINT,
+  notInAccount,
+  refuseOccupied,
+  refuseOtherKey,
+  refuseSame,
+} from '../preflight/refusals.ts';
+import { checkCreation } from '../cosmos/container/create.ts';
+import type { Connections } from '../spec/connection.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
+import { TIMING } from '../spec/timing.ts';
+import { Checklist, type Check, type CheckName, type Found } from './check.ts';
+import { checkMachine, diskFor } from './machine.ts';
+
+export interface DoctorParts {
+  readonly spec: MigrationSpec;
+  readonly connections: Connections;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Called with each check as it is made, and with checks that are skipped together. */
+  readonly onChecks: (checks: readonly Check[]) => void;
+}
+
+/** A side whose account answered. */
+interface Reached {
+  readonly side: 'source' | 'target';
+  readonly account: Account;
+  readonly facts: ContainerFacts | null;
+}
+
+export async function examine(parts: DoctorParts): Promise<readonly Check[]> {
+  const list = new Checklist(parts.signal, parts.onChecks);
+  const accounts: Account[] = [];
+  try {
+    await checkAll(list, accounts, parts);
+    return list.checks;
+  } finally {
+    for (const account of accounts) account[Symbol.dispose]();
+  }
+}
+
+/** Makes every check. Adds the accounts that it opens to `accounts`. */
+async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts): Promise<void> {
+  const { spec, env } = parts;
+  const hasBegun = await checkMachine(list, { ledger: spec.ledger, env });
+  const reach = async (side: 'source' | 'target'): Promise<Reached | undefined> => {
+    const account = await checkAccount(list, side, parts);
+    if (account === undefined) return undefined;
+    accounts.push(account);
+    const facts = await list.make(side, 'container', async () => containerOf(side, account, parts));
+    if (facts !== undefined) return { side, account, facts };
+    list.skip(side, AFTER_CONTAINER[side], `the container of the ${side} could not be read`);
+    return undefined;
+  };
+  const source = await reach('source');
+  await checkSource(list, source, parts);
+  const documents = source?.facts?.documentCount ?? null;
+  await checkTarget(list, { source, target: await reach('target'), hasBegun }, parts);
+  const bytes = documents === null ? null : ledgerBytesFor(documents);
+  await list.make('machine', 'disk', async () => diskFor(spec.ledger, bytes));
+}
+
+/** More than this, and times that cosmig prints are misleading. The service refuses more than 15 minutes. */
+const CLOCK_AHEAD_MAX_MS = 60_000;
+
+async function checkAccount(
+  list: Checklist,
+  side: 'source' | 'target',
+  parts: DoctorParts,
+): Promise<Account | undefined> {
+  const { signal, connections } = parts;
+  let account: Account | undefined;
+  const described = await list.make(side, 'account', async () => {
+    account = await connect(connections[side], { signal });
+    const value = await describeAccount(account, callOf(parts));
+    if (value === undefined) {
+      return {
+        message: `${account.endpoint} answers`,
+        warning: {
+          why: 'the identity may not read the account, so its regions and its consistency are not known',
+          hint: 'give it Microsoft.DocumentDB/databaseAccounts/readMetadata on the account',
+        },
+        value: null,
+      };
+    }
+    const { id, regions, consistency, multiWrite } = value;
+    const details = [
+      `account ${id ?? 'without a name'} answers`,
+      ...(regions.length === 0 ? [] : [regions.join(', ')]),
+      ...(consistency === null ? [] : [`${consistency} consistency`]),
+    ];
+    if (!multiWrite) return { message: details.join('; '), value };
+    return {
+      message: [...details, 'several regions accept writes'].join('; '),
+      warning: {
+        why: 'the feed of all versions has no single order there, so deletes are found by comparing',
+        hint: 'stop the writers of all regions before the cutover',
+      },
+      value,
+    };
+  });
+  if (described === undefined || account === undefined) {
+    account?.[Symbol.dispose]();
+    list.skip(side, ['container', ...AFTER_CONTAINER[side]], `the account of the ${side} could not be used`);
+    return undefined;
+  }
+  const aheadMs = described?.clockAheadMs ?? null;
+  if (aheadMs !== null) await list.make(side, 'clock', async () => clockOf(aheadMs));
+  return account;
+}
+
+function clockOf(aheadMs: number): Found<undefined> {
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (seconds < 2) return { message: "this machine's clock agrees with the service's", value: undefined };
+  const message = `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
+  if (Math.abs(aheadMs) <= CLOCK_AHEAD_MAX_MS) return { message, value: undefined };
+  return {
+    message,
+    warning: {
+      why: 'the service refuses signatures of a clock that is 15 minutes off',
+      hint: 'set the clock, for example with a time service',
+    },
+    value: undefined,
+  };
+}
+
+const AFTER_CONTAINER: Readonly<Record<'source' | 'target', readonly CheckName[]>> = {
+  source: ['throughput', 'permissions', 'deletes'],
+  target: ['throughput', 'permissions', 'key', 'documents', 'settings'],
+};
+
+async function containerOf(
+  side: 'source' | 'target',
+  account: Account,
+  parts: DoctorParts,
+): Promise<Found<ContainerFacts | null>> {
+  const { spec } = parts;
+  const place = spec[side];
+  const name: ContainerName = { database: place.database, container: place.container };
+  const text = `${name.database}/${name.container}`;
+  const facts = await readContainer(account, name, callOf(parts));
+  if (facts === undefined) {
+    if (side === 'source')
+      throw notInAccount('source', place, 'check --source, and that the endpoint belongs to its account');
+    if (spec.creation.kind === 'none') throw notInAccount('target', place, CREATE_HINT);
+    return { message: `container ${text} does not exist; cosmig copy will create it`, value: null };
+  }
+  const count = facts.documentCount === null ? '' : `; about ${formatCount(facts.documentCount)} documents`;
+  return { message: `container ${text} has the key ${facts.keyPaths.join(', ')}${count}`, value: facts };
+}
+
+async function checkSource(list: Checklist, source: Reached | undefined, parts: DoctorParts): Promise<void> {
+  if (source === undefined || source.facts === null) return;
+  const { account, facts } = source;
+  await list.make('source', 'throughput', async () => throughputOf('source', facts, parts));
+  const asked = askedOf('source', { account, facts }, parts);
+  await list.make('source', 'permissions', async () => {
+    await probe(asked);
+    return {
+      message: 'the change feed and documents may be read: enough for copy, tail, verify and cutover',
+      value: undefined,
+    };
+  });
+  await list.make('source', 'deletes', async () => {
+    const { mode, notes } = await deletesFor(parts.spec, facts, {
+      ...asked,
+      patience: asked.patience.fresh(),
+    });
+    const found = { message: `deletes: ${DELETES[mode]}`, value: undefined };
+    const [note] = notes;
+    if (note === undefined || parts.spec.deletes.kind !== 'auto') return found;
+    return {
+      ...found,
+      warning: {
+        why: note,
+        hint: 'accept it, or enable continuous backup and the feature All versions and deletes change feed',
+      },
+    };
+  });
+}
+
+const DELETES = {
+  avad: 'the change feed of all versions and deletes shows them',
+  reconcile: 'found by comparing both sides',
+  marker: 'marked by a property of the documents',
+} as const;
+
+function throughputOf(
+  side: 'source' | 'target',
+  { throughput }: ContainerFacts,
+  { spec }: DoctorParts,
+): Found<undefined> {
+  const budget = side === 'source' ? spec.sourceBudget : spec.targetBudget;
+  const text = throughput.kind === 'shared' ? 'shared with its database' : throughputText(throughput);
+  const ru = allowedRu(side, budget, ruOf(throughput));
+  const share = ru === undefined ? '' : `, of which ${formatCount(Math.round(ru))} RU/s may be used`;
+  if (throughput.kind !== 'unknown') return { message: `throughput: ${text}${share}`, value: undefined };
+  return {
+    message: `throughput: ${text}${share}`,
+    warning: {
+      why: 'an identity of Entra ID may not read the throughput with data-plane permissions',
+      hint: `give --${side}-ru in RU/s if the application needs a part of the throughput`,
+    },
+    value: undefined,
+  };
+}
+
+async function checkTarget(
+  list: Checklist,
+  {
+    source,
+    target,
+    hasBegun,
+  }: {
+    readonly source: Reached | undefined;
+    readonly target: Reached | undefined;
+    readonly hasBegun: boolean | undefined;
+  },
+  parts: DoctorParts,
+): Promise<void> {
+  const { spec, connections } = parts;
+  if (target === undefined) return;
+  const { account, facts } = target;
+  const like = source?.facts ?? null;
+  if (facts === null) {
+    if (source === undefined || like === null)
+      return list.skip('target', ['settings'], 'the source could not be read');
+    await list.make('target', 'settings', async () => {
+      const call = callOf(parts);
+      const scripts = await listScripts(source.account, like.name, call);
+      await checkCreation(
+        account,
+        planOf({ spec, connections, like: { facts: like, scripts } }),
+        callOf(parts),
+      );
+      return { message: 'it can be created with the settings of the source', value: undefined };
+    });
+    return;
+  }
+  await list.make('target', 'throughput', async () => throughputOf('target', facts, parts));
+  const asked = askedOf('target', { account, facts }, parts);
+  await list.make('target', 'permissions', async () => {
+    await probe(asked);
+    return {
+      message:
+        'documents may be read, created, replaced and deleted: enough for copy, tail, verify and cutover',
+      value: undefined,
+    };
+  });
+  if (source === undefined || like === null) {
+    list.skip('target', ['key', 'documents', 'settings'], 'the source could not be read');
+    return;
+  }
+  const rekey = await list.make<RekeyOptions>('target', 'key', async () => {
+    refuseSame(like, facts, spec);
+    const value = rekeyOptionsOf(spec, like, facts);
+    refuseOtherKey(facts, value.plan, spec);
+    return { message: `the key ${facts.keyPaths.join(', ')} is the one that the migration needs`, value };
+  });
+  if (rekey === undefined || hasBegun === undefined) {
+    list.skip('target', ['documents'], 'an earlier check failed');
+  } else {
+    await list.make('target', 'documents', async () => {
+      if (hasBegun)
+        return { message: 'it holds the copies of the migration that has begun', value: undefined };
+      const from = { account: source.account, facts: like };
+      await refuseOccupied(
+        { spec, source: from, target: asked.requests, rekey },
+        { ...asked, clock: parts.clock, patience: asked.patience.fresh() },
+      );
+      return { message: 'it is empty', value: undefined };
+    });
+  }
+  await list.make('target', 'settings', async () => {
+    const call = callOf(parts);
+    const differences = differencesOf(
+      { facts: like, scripts: await listScripts(source.account, like.name, call) },
+      { facts, scripts: await listScripts(account, facts.name, call) },
+    );
+    if (differences.length === 0)
+      return { message: 'its settings equal those of the source', value: undefined };
+    return {
+      message: `settings differ from the source: ${differences.map(({ setting }) => setting).join(', ')}`,
+      warning: {
+        why: 'queries and limits may differ after the cutover',
+        hint: 'see the values with cosmig copy --dry-run; cosmig cutover --like-source sets what can be changed later',
+      },
+      value: undefined,
+    };
+  });
+}
+
+function askedOf(
+  side: 'source' | 'target',
+  { account, facts }: { readonly account: Account; readonly facts: ContainerFacts },
+  parts: DoctorParts,
+): ProbeParts {
+  const { random, signal, connections } = parts;
+  return {
+    side,
+    requests: new ContainerRequests(account, facts.name),
+    facts,
+    connection: connections[side],
+    random,
+    signal,
+    timeoutMs: TIMING.requestTimeoutMs,
+    patience: callOf(parts).patience,
+  };
+}
+
+function callOf({ clock, random, signal, log }: DoctorParts): ControlCall {
+  return {
+    signal,
+    patience: new Patience({ clock, random, limits: INSPECTION_LIMITS, onWait: logWaits(log, clock) }),
+  };
+}

@@ -1,0 +1,90 @@
+/** Checks of this machine: the runtime, the protection of connections, and the place of the ledger. */
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LedgerError } from '../lib/errors.ts';
+import { describeFsError } from '../lib/fs-error.ts';
+import { readVersion } from '../lib/version.ts';
+import { Ledger } from '../state/ledger.ts';
+import type { Checklist, Found } from './check.ts';
+
+export interface MachineParts {
+  readonly ledger: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Returns whether a migration has begun with this ledger; undefined if the ledger cannot be used. */
+export async function checkMachine(
+  list: Checklist,
+  { ledger, env }: MachineParts,
+): Promise<boolean | undefined> {
+  await list.make('machine', 'node', async () => ({
+    message: `cosmig ${readVersion()} on Node.js ${process.versions.node}, ${process.platform} ${process.arch}`,
+    value: undefined,
+  }));
+  await list.make('machine', 'tls', async () => tlsOf(env));
+  return list.make('machine', 'ledger', async () => ledgerAt(ledger));
+}
+
+function tlsOf(env: MachineParts['env']): Found<undefined> {
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0')
+    return { message: 'certificates of the service are checked', value: undefined };
+  return {
+    message: 'certificates of the service are not checked',
+    warning: {
+      why: 'the variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so another server could answer in place of the account',
+      hint: 'unset it; for a proxy, set NODE_EXTRA_CA_CERTS to its certificate',
+    },
+    value: undefined,
+  };
+}
+
+function ledgerAt(path: string): Found<boolean> {
+  if (existsSync(path)) {
+    const hasBegun = Ledger.hasBegun(path);
+    const state = hasBegun ? 'holds a migration that has begun' : 'holds no migration yet';
+    const run = Ledger.isRunning(path) ? ', and cosmig is running with it' : '';
+    return { message: `the ledger ${path} ${state}${run}`, value: hasBegun };
+  }
+  const folder = existingFolder(path);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new LedgerError(`the ledger ${path} cannot be created`, {
+      why: describeFsError(error),
+      hint: `allow your user to write to ${folder}, or choose another --ledger`,
+      cause: error,
+    });
+  }
+  return { message: `the ledger ${path} can be created`, value: false };
+}
+
+/**
+ * Checks the room for the ledger on its disk. A ledger holds about as many bytes as `bytes`, and twice as many while
+ * its index is built.
+ */
+export function diskFor(path: string, bytes: number | null): Found<undefined> {
+  const { bavail, bsize } = statfsSync(existingFolder(path));
+  const freeBytes = bavail * bsize;
+  const free = `${gigabytes(freeBytes)} are free for the ledger`;
+  if (bytes === null) return { message: free, value: undefined };
+  const needed = bytes * 2;
+  const message = `${free}, which needs up to ${gigabytes(needed)}`;
+  if (freeBytes > needed) return { message, value: undefined };
+  return {
+    message,
+    warning: {
+      why: 'a copy stops cleanly when the disk of its ledger is full, and resumes when there is room again',
+      hint: 'free some disk space, or choose a --ledger on another disk',
+    },
+    value: undefined,
+  };
+}
+
+function gigabytes(bytes: number): string {
+  return bytes < 1e8 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+function existingFolder(path: string): string {
+  const folder = dirname(path);
+  return existsSync(folder) || folder === dirname(folder) ? folder : existingFolder(folder);
+}

@@ -1,0 +1,35 @@
+/** Runs the checks of `cosmig doctor` and shows each as it is made. */
+import type { Result } from '../../cli/command.ts';
+import type { Check } from '../../doctor/check.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import { checkText, errorForChecks, summaryText } from '../doctor.ts';
+import { errorJson } from '../format.ts';
+import type { DOCTOR_RESULT } from '../json/tool-results.ts';
+import type { TypeOf } from '../json/schema.ts';
+import { runParts, type SpecContext } from './run-engine.ts';
+
+export async function runDoctor(context: SpecContext): Promise<Result> {
+  const { out, env, signal } = context;
+  const { spec, connections, clock, random, log } = runParts(context);
+  // Loaded on demand, since --help needs neither the SDK nor the database.
+  const { examine } = await import('../../doctor/doctor.ts');
+  let previous: Check['about'] | undefined;
+  const onChecks = (made: readonly Check[]): void => {
+    // Not awaited: the few lines fit into the buffer of stdout.
+    void out.line(checkText(made, previous));
+    previous = made[0]?.about;
+  };
+  const checks = await examine({ spec, connections, env, clock, random, log, signal, onChecks });
+  const error = errorForChecks(checks);
+  const json: TypeOf<typeof DOCTOR_RESULT> = {
+    command: 'doctor',
+    migration: migrationName(spec),
+    complete: error === undefined,
+    checks,
+    ...errorJson(error),
+  };
+  const result = { json, text: summaryText(checks) };
+  if (error === undefined) return result;
+  out.announce(result);
+  throw error;
+}

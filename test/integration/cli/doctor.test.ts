@@ -1,0 +1,149 @@
+/** What `cosmig doctor` finds: an account with nothing wrong, and one thing wrong at a time. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { envOf, SPEC as PLACES, typed } from '../../helpers/migration/typed.ts';
+import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
+
+let move: Move;
+
+beforeEach(async () => {
+  move = await Move.open({ target: { defaultTtl: 60 }, source: { defaultTtl: 60 } });
+  await move.put({ id: 'o1', customerId: 'c', tenantId: 't' }, { id: 'o2', customerId: 'c', tenantId: 't' });
+});
+afterEach(async () => {
+  await move[Symbol.asyncDispose]();
+});
+
+interface Shown {
+  readonly complete: boolean;
+  readonly checks: readonly Readonly<Record<'about' | 'name' | 'state' | 'message', string>>[];
+}
+
+const shownBy = ({ stdout }: Ran): Shown => JSON.parse(stdout) as Shown;
+
+/** The checks that are not ok, as `about name: state`. */
+function notOk({ checks }: Shown): string[] {
+  return checks
+    .filter(({ state }) => state !== 'ok')
+    .map(({ about, name, state }) => `${about} ${name}: ${state}`);
+}
+
+const RECONCILED = 'source deletes: warning';
+
+describe('cosmig doctor', () => {
+  test('nothing wrong -> exit code 0, a line for each check, and nothing is written', async () => {
+    const documents = async (): Promise<unknown> => [
+      await move.source.items
+        .readAll()
+        .fetchAll()
+        .then(({ resources }) => resources),
+      await move.target.items
+        .readAll()
+        .fetchAll()
+        .then(({ resources }) => resources),
+      existsSync(move.ledgerPath),
+    ];
+    const before = await documents();
+    const ran = await typed(move, 'doctor', ...PLACES, '--deletes', 'reconcile');
+    expect([ran.code, ran.stderr]).toEqual([0, '']);
+    const lines = ran.stdout.split('\n');
+    expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
+      'this machine',
+      'source',
+      'target',
+      'this machine',
+      '18 checks: 18 ok',
+      'Not visible to cosmig: throughput buckets, whether partitions were ever merged,',
+      'and how long the change feed keeps deletes (docs/migration.md).',
+      '',
+    ]);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(await documents()).toEqual(before);
+  });
+
+  test.each<[condition: string, flags: readonly string[], found: readonly string[]]>([
+    ['a feed of all versions is asked for and is off', ['--deletes', 'avad'], ['source deletes: failed']],
+    [
+      'the source is missing',
+      ['--source', 'shop/none'],
+      [
+        'source container: failed',
+        'source throughput: skipped',
+        'source permissions: skipped',
+        'source deletes: skipped',
+        'target key: skipped',
+        'target documents: skipped',
+        'target settings: skipped',
+      ],
+    ],
+    [
+      'the target is missing',
+      ['--target', 'shop/none'],
+      [
+        RECONCILED,
+        'target container: failed',
+        'target throughput: skipped',
+        'target permissions: skipped',
+        'target key: skipped',
+        'target documents: skipped',
+        'target settings: skipped',
+      ],
+    ],
+    ['the target is missing and will be created', ['--target', 'shop/none', '--create-target'], [RECONCILED]],
+    [
+      'the target has another key',
+      ['--partition-key', '/other'],
+      [RECONCILED, 'target key: failed', 'target documents: skipped'],
+    ],
+  ])('%s -> says which check fails', async (_, flags, found) => {
+    const ran = await typed(move, 'doctor', ...withFlags(flags), '--json');
+    const shown = shownBy(ran);
+    expect(notOk(shown)).toEqual(found);
+    const isFine = found.every((one) => !one.endsWith('failed'));
+    expect([ran.code, shown.complete]).toEqual([isFine ? 0 : 3, isFine]);
+  });
+
+  test('a target in use, other settings -> both are reported', async () => {
+    await move.target.items.create({ id: 'stranger', tenantId: 'x' });
+    await move.target.replace({ id: 'by-tenant', partitionKey: { paths: ['/tenantId'] }, defaultTtl: 5 });
+    const shown = shownBy(await typed(move, 'doctor', ...PLACES, '--json'));
+    expect(notOk(shown)).toEqual([RECONCILED, 'target documents: failed', 'target settings: warning']);
+  });
+
+  test('a migration that has begun -> its copies are accepted', async () => {
+    await move.run('copy');
+    const shown = shownBy(await typed(move, 'doctor', ...PLACES, '--json'));
+    expect(notOk(shown)).toEqual([RECONCILED]);
+  });
+
+  test('a wrong key of the target -> the source is still checked', async () => {
+    const key = Buffer.alloc(64).toString('base64');
+    const target = `AccountEndpoint=${move.emulator.endpoint};AccountKey=${key}`;
+    const env = { ...envOf(move), COSMIG_TARGET_CONNECTION_STRING: target };
+    const shown = shownBy(await runCosmig(['doctor', ...PLACES, '--json'], { env, clock: systemClock }));
+    expect(notOk(shown).slice(0, 3)).toEqual([
+      RECONCILED,
+      'target account: failed',
+      'target container: skipped',
+    ]);
+  });
+
+  test('a ledger in a place where no file can be -> fails, and the rest is checked', async () => {
+    const folder = join(dirname(move.ledgerPath), 'folder.db');
+    mkdirSync(folder);
+    const shown = shownBy(await typed(move, 'doctor', ...PLACES, '--ledger', folder, '--json'));
+    expect(notOk(shown)).toEqual(['machine ledger: failed', RECONCILED, 'target documents: skipped']);
+  });
+});
+
+/** The usual flags, in which those given replace others. */
+function withFlags(flags: readonly string[]): string[] {
+  const given = new Set(flags.filter((flag) => flag.startsWith('--')));
+  const usual: string[] = [];
+  for (let at = 0; at < PLACES.length; at += 2)
+    if (!given.has(PLACES[at] ?? '')) usual.push(...PLACES.slice(at, at + 2));
+  return [...usual, ...flags];
+}
