@@ -41,8 +41,11 @@ const [QUIET, BEARABLE, SUSTAINED] = [0.005, 0.015, 0.1];
  */
 const REQUEST_SHARE = 0.05;
 const [OPERATIONS_LEAST, OPERATIONS_MOST] = [4, 100];
-/** How long a range rests when the service throttles it without a hint. */
-const HINT_MS = 100;
+/**
+ * How long a range rests when the service throttles it without a hint: twice as long after each rest in which nothing
+ * got through. The first is short, since a range often refuses only what was too much for one second.
+ */
+const [REST_FIRST_MS, REST_MAX_MS] = [100, 10_000];
 /** Bounds for hints: a shorter one would repeat the request at once, a longer one is taken for a mistake. */
 const [HINT_LEAST_MS, HINT_MAX_MS] = [10, 60_000];
 
@@ -55,6 +58,8 @@ export class RangeLimit {
   /** Whether the limit was reached in this window. A limit that was not reached does not grow. */
   #reached = false;
   #pausedUntilMs = 0;
+  /** Length of the next rest without a hint. */
+  #restMs = REST_FIRST_MS;
   #windowSinceMs: number;
   #operations = 0;
   #throttled = 0;
@@ -95,7 +100,7 @@ export class RangeLimit {
     return Math.max(OPERATIONS_LEAST, Math.min(OPERATIONS_MOST, fitting));
   }
 
-  learn({ chargeRu, operations, throttled, retryAfterMs = HINT_MS, elapsedMs = 0 }: Load): void {
+  learn({ chargeRu, operations, throttled, retryAfterMs, elapsedMs = 0 }: Load): void {
     const done = operations - throttled;
     if (done > 0 && chargeRu > 0) {
       const follow = this.#operationRu === 0 ? 1 : FOLLOW;
@@ -105,14 +110,29 @@ export class RangeLimit {
     this.#operations += operations;
     this.#throttled += throttled;
     const nowMs = this.#clock.monotonicMs();
+    if (done > 0) this.#restMs = REST_FIRST_MS;
     if (throttled > 0) {
+      const hintMs =
+        retryAfterMs === undefined
+          ? this.#restOf(nowMs - elapsedMs)
+          : Math.max(HINT_LEAST_MS, Math.min(retryAfterMs, HINT_MAX_MS));
       // The service gives all requests the same hint. The random addition keeps them from returning at the same time.
-      const hintMs = Math.max(HINT_LEAST_MS, Math.min(retryAfterMs, HINT_MAX_MS));
       const askedMs = hintMs * (1 + this.#random.next() / 4);
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + askedMs);
     }
     if (nowMs - this.#windowSinceMs >= WINDOW_MS && this.#operations >= WINDOW_OPERATIONS)
       this.#adjust(nowMs);
+  }
+
+  /**
+   * Returns how long to rest after a refusal without a hint. Requests that were sent before the last rest ended say
+   * nothing about how long the next one must be: many in flight are refused together.
+   */
+  #restOf(sentMs: number): number {
+    if (sentMs < this.#pausedUntilMs) return 0;
+    const restMs = this.#restMs;
+    this.#restMs = Math.min(REST_MAX_MS, restMs * 2);
+    return restMs;
   }
 
   #adjust(nowMs: number): void {

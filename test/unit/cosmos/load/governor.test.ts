@@ -252,6 +252,35 @@ describe('range limit', () => {
     expect(delayMs).toBeGreaterThanOrEqual(10);
   });
 
+  test('no hint -> each rest in which nothing got through is followed by one twice as long, up to 10 s', () => {
+    const { clock, governor } = service({ ranges: [{ id: '0', ru: 400 }] });
+    governor.admit('0', { inFlight: 0 });
+    const rest = (throttled: number, elapsedMs = 0): number => {
+      governor.observe('0', { chargeRu: 1, operations: 10, throttled, retryAfterMs: undefined, elapsedMs });
+      const admission = governor.admit('0', { inFlight: 0 });
+      return admission === 'go' ? 0 : (admission.delayMs ?? 0);
+    };
+    const rests = Array.from({ length: 9 }, () => {
+      const restMs = rest(10);
+      clock.advance(restMs);
+      return restMs;
+    });
+    for (const [at, restMs] of rests.entries()) {
+      const least = Math.min(10_000, 100 * 2 ** at);
+      expect(restMs).toBeGreaterThanOrEqual(least);
+      expect(restMs).toBeLessThanOrEqual(least * 1.25 + 1);
+    }
+    // Some operations got through: the next rest is short again.
+    expect(rest(5)).toBeLessThanOrEqual(126);
+    // Refused together with the ones before: no longer rest.
+    expect([rest(10, 50), rest(10, 50), rest(10, 50)].every((restMs) => restMs <= 126)).toBe(true);
+    clock.advance(126);
+    expect(rest(10)).toBeGreaterThanOrEqual(200);
+    // A hint is kept exactly, and changes nothing about the rests without one.
+    governor.observe('0', { chargeRu: 1, operations: 10, throttled: 10, retryAfterMs: 1000 });
+    expect(governor.admit('0', { inFlight: 0 })).toMatchObject({ reason: 'throttled' });
+  });
+
   test('a slow or throttled range -> the others are not slowed', () => {
     const healthy = ['1', '2', '3'].map((id) => ({ id, ru: 10_000 }));
     const calm = service({ ranges: [{ id: '0', ru: 10_000 }, ...healthy] });
