@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { CUTOVER_RULES } from './faults/mutations-cutover.ts';
 import { DOCUMENT_RULES } from './faults/mutations-documents.ts';
+import { LOAD_RULES } from './faults/load/mutations.ts';
 import { PATCHES } from './faults/mutations-patches.ts';
 import { LEDGER_RULES } from './faults/ledger/mutations.ts';
 import { VERIFY_RULES } from './faults/mutations-verify.ts';
 import { FOUND_MUTATIONS, MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES];
+const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES, ...LOAD_RULES];
 
 test.each([...PATCHES, ...RULES])(
   'mutation $name: each text it replaces occurs exactly once',

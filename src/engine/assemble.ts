@@ -127,7 +127,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     pending: new PendingOutcomes(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new RunCounters(),
-    backlog: new Backlog(clock),
+    backlog: new Backlog(clock, targetSide.governor.budget.rate ?? targetRu),
     clock,
     log,
     timing,

@@ -234,8 +234,35 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
-      await settleAll(context, { signal: members.signal, say });
       const reading = stopping.signal;
+      const finish = async (): Promise<void> => {
+        const { slots, source } = context;
+        // Completed operations, not waiting ones: the number of the latter may stand still while the former go through.
+        const progress = (): string =>
+          [
+            tasks.running,
+            slots.dispatcher.finished,
+            slots.writesInDoubt,
+            source.reads.dispatcher.finished,
+          ].join(' ');
+        await finishTasks(tasks, {
+          stop: reading,
+          isOverdue: () => stopping.isOverdue(),
+          signal: members.signal,
+          clock,
+          log,
+          progress,
+          requestTimeoutMs: timing.requestTimeoutMs,
+        });
+      };
+      tasks.start(async () => {
+        await settleAll(context, {
+          signal: members.signal,
+          say,
+          show: (text) => (current.settling = text),
+        });
+      });
+      await finish();
       try {
         await body({ context, reporter: current, reading });
       } catch (error) {
@@ -244,23 +271,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
         if (error instanceof NotReadyError) stopping.stop(error);
         else if (error !== stopping.signal.reason) throw error;
       }
-      const { slots, source } = context;
-      const progress = (): string =>
-        [
-          tasks.running,
-          slots.dispatcher.unfinished,
-          slots.writesInDoubt,
-          source.reads.dispatcher.unfinished,
-        ].join(' ');
-      const { requestTimeoutMs } = timing;
-      await finishTasks(tasks, {
-        stop: reading,
-        signal: members.signal,
-        clock,
-        log,
-        progress,
-        requestTimeoutMs,
-      });
+      await finish();
       current.complete = !stopping.signal.aborted || (goal === 'tail' && current.haveAllCaughtUp());
       over.abort(new Error('the run is over'));
       context.slots.dispatcher.drain();

@@ -19,6 +19,12 @@ export interface Claim {
   readonly name: readonly (string | null)[];
 }
 
+/** A claim as the next run finds it: with its unit, and its number in the unit. */
+export interface StoredClaim extends Claim {
+  readonly page: number;
+  readonly number: number;
+}
+
 /** A unit of work before its first write. A unit may store several intents, to add claims that become known later. */
 export interface Intent {
   /** The number of the unit, from `nextPage`: it grows in the order in which a lease's pages are read. */
@@ -43,25 +49,20 @@ export interface Commit {
   readonly letters?: readonly LetterChange[];
 }
 
-/** A segment of an intent, with the names of its documents. */
-export interface IntendedSegment {
-  readonly indexId: number;
-  readonly part: FinishedSegment;
-  readonly names: ReadonlyArray<readonly (string | null)[]>;
-}
-
 /** An intent without a commit, as the next run finds it. */
 export interface Unsettled {
   readonly page: number;
   readonly lease: number | null;
   readonly feed: FeedName;
-  readonly segments: readonly IntendedSegment[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly StoredClaim[];
 }
 
 /** What settling writes to the ledger. */
 export interface Settlement {
-  readonly pages: readonly number[];
+  /** The units of which nothing is left to settle. */
+  readonly pages?: readonly number[];
+  /** The claims that are settled. */
+  readonly claims?: ReadonlyArray<Pick<StoredClaim, 'page' | 'number'>>;
   readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
 }

@@ -18,19 +18,11 @@ import type { LetterStore } from './dead-letters.ts';
 import { packMarks } from './segments/outcome-numbers.ts';
 import { FEEDS } from './rows.ts';
 import type { Override, LedgerRow, RowStore } from './rows.ts';
-import { packName, readNames } from './segments/segment.ts';
+import { packName, readEntry, readNames, type FinishedSegment } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 import { CLAIM_KINDS } from './unit-records.ts';
-import type {
-  Alongside,
-  Claim,
-  Commit,
-  Intent,
-  IntendedSegment,
-  Settlement,
-  Unsettled,
-} from './unit-records.ts';
+import type { Alongside, Claim, Commit, Intent, Settlement, StoredClaim, Unsettled } from './unit-records.ts';
 
 interface Parts {
   readonly database: Database;
@@ -88,11 +80,12 @@ export class PageStore {
       ),
       dropNames: database.prepare('DELETE FROM segment_names WHERE unit = ?'),
       dropClaims: database.prepare('DELETE FROM claims WHERE unit = ?'),
+      dropClaim: database.prepare('DELETE FROM claims WHERE unit = @page AND number = @number'),
       dropIntent: database.prepare('DELETE FROM intents WHERE unit = ?'),
       pages: database.prepare<[], number>('SELECT unit FROM intents ORDER BY unit').pluck(),
       intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE unit = ?'),
       readSegments: database.prepare<[number], Columns>(
-        `SELECT index_id, feed, documents, lsn_base, segments.checksum, entries, segment,
+        `SELECT feed, documents, lsn_base, segments.checksum, entries, segment,
            segment_names.checksum AS names_checksum, names
          FROM segment_names JOIN segments ON segments.number = segment WHERE unit = ? ORDER BY segment`,
       ),
@@ -146,26 +139,33 @@ export class PageStore {
 
   /**
    * Reads the intent of a unit. `keyLevels`: how many levels the source key has, which the names of documents contain.
+   * The segments of the intent become single claims first, which can be settled one by one.
    */
   readIntent(page: number, keyLevels: number): Unsettled {
     const width = 1 + keyLevels;
-    return this.#parts.transactions.read(() => {
+    return this.#parts.transactions.run(() => {
       const row = this.#sql.intent.get(page);
       assert(row !== undefined, 'an intent is read while it is there');
-      const segments = this.#sql.readSegments.all(page).map((one) => parseIntended(one, width));
+      this.#unpackSegments(page, width);
       return {
         page,
         lease: orNull(row, 'lease', number),
         feed: oneOf(row, 'feed', FEEDS),
-        segments,
         claims: this.#sql.readClaims.all(page).map((one) => parseClaim(one, width)),
       };
     });
   }
 
-  /** Ends settling: deletes the intents, and stores what their units have left in the target. Durable. */
-  settle({ pages, rows = [], overrides = [] }: Settlement, { tokens = [] }: Alongside = {}): void {
+  /**
+   * Stores what settling has found, together with the end of the claims and units that are settled: the rest can be
+   * settled by a later run. Durable.
+   */
+  settle(
+    { pages = [], claims = [], rows = [], overrides = [] }: Settlement,
+    { tokens = [] }: Alongside = {},
+  ): void {
     this.#parts.transactions.durable(() => {
+      for (const { page, number: claim } of claims) this.#sql.dropClaim.run({ page, number: claim });
       for (const page of pages) {
         this.#sql.dropSegments.run(page);
         this.#drop(page);
@@ -193,6 +193,10 @@ export class PageStore {
       const segment = Number(lastInsertRowid);
       this.#sql.names.run(page, segment, checksumOf(segment, part.names), part.names);
     }
+    this.#claim(page, claims);
+  }
+
+  #claim(page: number, claims: readonly Claim[]): void {
     if (claims.length === 0) return;
     let next = this.#sql.claims.get(page) ?? 0;
     for (const claim of claims) {
@@ -200,6 +204,21 @@ export class PageStore {
       const [targetKey, name] = [packKey(claim.targetKey), packName(claim.name)];
       this.#sql.claim.run({ ...claim, page, number: next, targetKey, name });
     }
+  }
+
+  #unpackSegments(page: number, width: number): void {
+    const segments = this.#sql.readSegments.all(page);
+    if (segments.length === 0) return;
+    for (const segment of segments) {
+      const part = parseIntended(segment);
+      const claims = readNames(part.names, width).map((name, at): Claim => {
+        const { identity, slot, targetKey } = readEntry(part, at);
+        return { kind: 'write', identity: Buffer.from(identity), slot: Buffer.from(slot), targetKey, name };
+      });
+      this.#claim(page, claims);
+    }
+    this.#sql.dropSegments.run(page);
+    this.#sql.dropNames.run(page);
   }
 
   #commit({ page, move, outcomes = [], rows = [], overrides = [], letters = [] }: Commit): void {
@@ -234,19 +253,21 @@ export class PageStore {
   }
 }
 
-function parseIntended(row: Columns, width: number): IntendedSegment {
+/** Reads a segment with its names; refuses one that was damaged. */
+function parseIntended(row: Columns): FinishedSegment {
   const count = number(row, 'documents');
   const lsnBase = number(row, 'lsn_base');
   const [data, names] = [bytes(row, 'entries'), bytes(row, 'names')];
   refuseChanged(number(row, 'checksum'), oneOf(row, 'feed', FEEDS), count, lsnBase, data);
   refuseChanged(number(row, 'names_checksum'), number(row, 'segment'), names);
-  const indexId = number(row, 'index_id');
-  return { indexId, part: { count, lsnBase, data, names }, names: readNames(names, width) };
+  return { count, lsnBase, data, names };
 }
 
-function parseClaim(row: Columns, width: number): Claim {
+function parseClaim(row: Columns, width: number): StoredClaim {
   const [name = []] = readNames(bytes(row, 'name'), width);
   return {
+    page: number(row, 'unit'),
+    number: number(row, 'number'),
     kind: oneOf(row, 'kind', CLAIM_KINDS),
     identity: bytes(row, 'identity', HASH_BYTES),
     slot: bytes(row, 'slot', HASH_BYTES),

@@ -107,7 +107,7 @@ export const PATCHES: readonly Patch[] = [
       { file: PLACE, find: '      for (const from of taken) revoke(put, from);\n', replace: '' },
       {
         file: SETTLE,
-        find: '  for (const takeover of takeovers) await settleTakeover(context, takeover, findings);\n',
+        find: '  await settleEach(takeovers, async (claim, findings) => settleTakeover(context, claim, findings));\n',
         replace: '',
       },
     ],

@@ -16,6 +16,7 @@ import { CASES } from '../model/cases.ts';
 import { explore } from '../model/scheduler.ts';
 import { CUTOVER_RULES } from './mutations-cutover.ts';
 import { DOCUMENT_RULES } from './mutations-documents.ts';
+import { LOAD_RULES } from './load/mutations.ts';
 import { PATCHES, type Edit, type Patch, type Rule } from './mutations-patches.ts';
 import { LEDGER_RULES } from './ledger/mutations.ts';
 import { SERVICE_RULES } from './mutations-service.ts';
@@ -132,7 +133,14 @@ function askTest(rule: Rule): string | undefined {
   });
 }
 
-const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES, ...SERVICE_RULES];
+const RULES = [
+  ...DOCUMENT_RULES,
+  ...VERIFY_RULES,
+  ...CUTOVER_RULES,
+  ...LEDGER_RULES,
+  ...SERVICE_RULES,
+  ...LOAD_RULES,
+];
 const known = new Set<string>([...PATCHES, ...RULES].map(({ name }) => name));
 for (const name of positionals) if (!known.has(name)) throw new Error(`unknown rule ${name}`);
 const isAsked = ({ name }: { readonly name: string }): boolean =>

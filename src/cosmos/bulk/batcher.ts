@@ -5,15 +5,16 @@
  *   add -> open batch -> sealed by count, by bytes or by time -> next
  *   putBack (refused, to be sent again) -> ahead of all others -> next
  *
- * Invariant: operations leave in the order in which they were added, and those that were put back leave first; a batch
- * has at most OPERATIONS_MAX operations, and at most BODY_BYTES_MAX bytes unless it is a single operation. The
- * sequencer admits one operation at a time for each slot, so two writes of one document are never in one batch.
+ * Invariant: operations that were put back leave first, then those of documents that have begun, then the others, each
+ * in the order in which they were added; a batch has at most OPERATIONS_MAX operations, and at most BODY_BYTES_MAX bytes
+ * unless it is a single operation. The sequencer admits one operation at a time for each slot, so two writes of one
+ * document are never in one batch.
  */
 import { assert } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { OPERATIONS_MAX } from './batch-request.ts';
-import type { OperationText } from './operation.ts';
+import type { OperationText, RangeOperation } from './operation.ts';
 
 /** Well below the service's limit of 2 MB: a batch runs for seconds at most, and a retry repeats little. */
 export const BODY_BYTES_MAX = 200 * 1024;
@@ -38,12 +39,16 @@ export function batchOf<T extends OperationText>(operations: readonly T[]): Batc
   return { operations, sizeBytes: operations.reduce((sum, { sizeBytes }) => sum + sizeBytes + 1, 1) };
 }
 
+type WaitingOperation = OperationText & Pick<RangeOperation<never>, 'hasBegun'>;
+
 /** Whether a range has other batches in flight. While a range is busy, waiting for more operations costs no time. */
 type Pace = 'idle' | 'busy';
 
-export class Batcher<T extends OperationText> {
+export class Batcher<T extends WaitingOperation> {
   readonly #clock: Clock;
-  #waiting: T[] = [];
+  /** Operations that were put back, and then those of documents that have begun. */
+  #first: T[] = [];
+  #others: T[] = [];
   /** How many operations at the front may leave at once: sealed, or put back. The others form the open batch. */
   #sealed = 0;
   #openBytes = 1;
@@ -55,7 +60,7 @@ export class Batcher<T extends OperationText> {
 
   /** Number of operations that wait. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#first.length + this.#others.length;
   }
 
   /** When the open batch is sealed by time; undefined if no batch is open, or if a sealed batch can leave now. */
@@ -65,16 +70,21 @@ export class Batcher<T extends OperationText> {
 
   add(operation: T): void {
     const sizeBytes = operation.sizeBytes + 1;
+    if (operation.hasBegun === true && this.#sealed > 0) {
+      this.#first.push(operation);
+      this.#sealed += 1;
+      return;
+    }
     if (this.size > this.#sealed && this.#openBytes + sizeBytes > BODY_BYTES_MAX) this.#seal();
     if (this.size === this.#sealed) this.#openSinceMs = this.#clock.monotonicMs();
-    this.#waiting.push(operation);
+    (operation.hasBegun === true ? this.#first : this.#others).push(operation);
     this.#openBytes += sizeBytes;
     if (this.size - this.#sealed === OPERATIONS_MAX || this.#openBytes >= BODY_BYTES_MAX) this.#seal();
   }
 
   /** Takes back operations that were sent and refused. They leave again ahead of all others, in their order. */
   putBack(operations: readonly T[]): void {
-    this.#waiting = [...operations, ...this.#waiting];
+    this.#first = [...operations, ...this.#first];
     this.#sealed += operations.length;
   }
 
@@ -89,22 +99,27 @@ export class Batcher<T extends OperationText> {
     if (!this.isReady(pace)) return undefined;
     if (this.#sealed === 0) this.#seal();
     const countMax = Math.min(this.#sealed, operationsMax);
+    const ahead = this.#first.length;
     let sizeBytes = 1;
     let count = 0;
     while (count < countMax) {
-      const addedBytes = (this.#waiting[count]?.sizeBytes ?? 0) + 1;
+      const operation = count < ahead ? this.#first[count] : this.#others[count - ahead];
+      const addedBytes = (operation?.sizeBytes ?? 0) + 1;
       if (count > 0 && sizeBytes + addedBytes > BODY_BYTES_MAX) break;
       sizeBytes += addedBytes;
       count += 1;
     }
     this.#sealed -= count;
-    return { operations: this.#waiting.splice(0, count), sizeBytes };
+    const operations = this.#first.splice(0, count);
+    if (count > ahead) operations.push(...this.#others.splice(0, count - ahead));
+    return { operations, sizeBytes };
   }
 
   /** Removes all operations that wait, and returns them in order. */
   takeAll(): T[] {
-    const all = this.#waiting;
-    this.#waiting = [];
+    const all = [...this.#first, ...this.#others];
+    this.#first = [];
+    this.#others = [];
     this.#seal();
     return all;
   }

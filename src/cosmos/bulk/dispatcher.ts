@@ -67,6 +67,7 @@ export class RangeDispatcher<V> {
   #ended: Error | undefined;
   #draining = false;
   #unfinished = 0;
+  #finished = 0;
   #drained = (): void => {};
   readonly #whenDrained = new Promise<void>((resolve) => (this.#drained = resolve));
 
@@ -77,6 +78,11 @@ export class RangeDispatcher<V> {
   /** Number of operations that have not ended. */
   get unfinished(): number {
     return this.#unfinished;
+  }
+
+  /** Number of operations that have ended. It grows as long as operations get through. */
+  get finished(): number {
+    return this.#finished;
   }
 
   /** Returns what every range waits for. */
@@ -347,6 +353,7 @@ export class RangeDispatcher<V> {
       const outcome = outcomeOf(i);
       if (outcome === undefined) continue;
       this.#unfinished -= 1;
+      this.#finished += 1;
       try {
         operations[i]?.complete(outcome);
       } catch (error) {

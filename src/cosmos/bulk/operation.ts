@@ -55,6 +55,11 @@ export interface RangeOperation<V> extends OperationText {
   /** Whether the operation is a read. A read whose reply was lost is sent again, because it changes nothing. */
   readonly isRead: boolean;
   /**
+   * Whether other operations for the same document came before. Such an operation leaves before those of documents that
+   * have not begun, so that some documents end while others wait, and not all of them at the end.
+   */
+  readonly hasBegun?: boolean;
+  /**
    * A write to this read's slot that the service is certain to refuse. It is sent first if the session of the range
    * may not cover all our writes: the replica that takes writes answers it, and the reply updates the session.
    */

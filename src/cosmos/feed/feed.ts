@@ -42,8 +42,11 @@ export interface FeedPage {
 export interface FeedSettings {
   readonly mode: FeedMode;
   readonly range: FeedRange;
-  /** How many documents a page should have. A transaction is never divided, so a page may have more. */
-  readonly pageSize?: number;
+  /**
+   * How many documents a page should have, or a function that is asked before every page. A transaction is never
+   * divided, so a page may have more.
+   */
+  readonly pageSize?: number | (() => number);
   /** Low: the service serves the users of the source first. High is for a reader that must keep up. */
   readonly priority?: 'Low' | 'High';
 }
@@ -90,7 +93,7 @@ export class ChangeFeed {
         ? { useLatestVersionFeed: true }
         : { useAllVersionsAndDeletesFeed: true }),
       ...conditionOf(start),
-      maxItemCount: pageSize,
+      maxItemCount: typeof pageSize === 'number' ? pageSize : pageSize(),
       priorityLevel: PriorityLevel[priority],
       ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
     };

@@ -50,7 +50,7 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
   const id = idOf(identity);
   const taken: SourceIdentity[] = [];
   const held: UniqueValues[] = [];
-  let seen = isThere ? await slots.read(slot, id) : null;
+  let seen = isThere ? await slots.read(slot, id, { isFirst: true }) : null;
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     if (written === undefined) {

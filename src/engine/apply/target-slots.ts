@@ -5,7 +5,12 @@
  */
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
-import { madeText, type OperationEnd, type OperationText } from '../../cosmos/bulk/operation.ts';
+import {
+  madeText,
+  type OperationEnd,
+  type OperationText,
+  type RangeOperation,
+} from '../../cosmos/bulk/operation.ts';
 import { failureOf } from '../../cosmos/bulk/point-reads.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -48,6 +53,9 @@ interface Parts {
 /** The bytes of a document for the target, and when it expires. */
 type Document = Pick<Version, 'body' | 'lifetime'>;
 
+/** An operation, and whether the document has had others before. */
+type SlotOperation = OperationText & Pick<RangeOperation<SlotReply>, 'hasBegun'>;
+
 /** An etag that no document has. A write that requires it is refused, and the reply brings the newest session token. */
 const NO_ETAG = '"cosmig"';
 
@@ -79,20 +87,23 @@ export class TargetSlots {
     document: Document,
     { identity, etag }: Pick<Occupant, 'identity' | 'etag'>,
   ): Promise<WriteOutcome> {
-    return this.#write(
-      slot,
-      this.#writing(document, (body) => body.replace(slot.key, { id: idOf(identity), ifMatch: etag })),
+    const text = this.#writing(document, (body) =>
+      body.replace(slot.key, { id: idOf(identity), ifMatch: etag }),
     );
+    return this.#write(slot, { ...text, hasBegun: true });
   }
 
   async remove(slot: Slot, { identity, etag }: Pick<Occupant, 'identity' | 'etag'>): Promise<WriteOutcome> {
-    return this.#write(slot, this.#delete(slot, idOf(identity), etag));
+    return this.#write(slot, { ...this.#delete(slot, idOf(identity), etag), hasBegun: true });
   }
 
-  /** Reads the document in a slot; null if the slot is empty. `id` is JSON text. */
-  async read(slot: Slot, id: Buffer): Promise<Occupant | null> {
+  /**
+   * Reads the document in a slot; null if the slot is empty. `id` is JSON text. `isFirst`: no other operation for this
+   * document came before, so those of documents that have begun go ahead of it.
+   */
+  async read(slot: Slot, id: Buffer, { isFirst = false } = {}): Promise<Occupant | null> {
     const text = this.#operation((body) => body.read(slot.key, { id }));
-    const outcome = await this.#send(slot, text, this.#delete(slot, id, NO_ETAG));
+    const outcome = await this.#send(slot, { ...text, hasBegun: !isFirst }, this.#delete(slot, id, NO_ETAG));
     if (outcome.is !== 'done') throw failureOf(outcome);
     return outcome.value.document ?? null;
   }
@@ -114,7 +125,7 @@ export class TargetSlots {
     this.#executor.giveUpSessions();
   }
 
-  async #write(slot: Slot, text: OperationText): Promise<WriteOutcome> {
+  async #write(slot: Slot, text: SlotOperation): Promise<WriteOutcome> {
     const outcome = await this.#send(slot, text);
     switch (outcome.is) {
       case 'done':
@@ -131,7 +142,7 @@ export class TargetSlots {
   /**
    * Sends an operation. A read has a probe: a write that is refused, and whose reply brings the newest session token.
    */
-  async #send(slot: Slot, text: OperationText, probe?: OperationText): Promise<OperationEnd<SlotReply>> {
+  async #send(slot: Slot, text: SlotOperation, probe?: OperationText): Promise<OperationEnd<SlotReply>> {
     return new Promise((complete) => {
       this.dispatcher.add({
         ...text,

@@ -22,7 +22,7 @@ import type { FeedName } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { RangeProgress } from '../progress/snapshot.ts';
 import { endOf, seeNewest } from './anchor.ts';
-import { PagePipeline, type ParsedPage } from './page-pipeline.ts';
+import { outcomesOf, PagePipeline, type ParsedPage } from './page-pipeline.ts';
 import type { LeaseRuns } from './run-leases.ts';
 
 /** One pass of a lease over a feed. */
@@ -133,7 +133,8 @@ export class LeaseReader {
     progress.askedMs = context.clock.monotonicMs();
     const goalLsn = await this.#goalLsn(range);
     const start: FeedStart = pipeline.position === null ? 'beginning' : { mode, etag: pipeline.position };
-    const pages = new ChangeFeed(sourceSide.requests, { mode, range }).parsedPages(start, {
+    const pageSize = (): number => context.backlog.pageDocuments;
+    const pages = new ChangeFeed(sourceSide.requests, { mode, range, pageSize }).parsedPages(start, {
       signal,
       patience: this.#patience,
       governor: sourceSide.governor,
@@ -146,6 +147,9 @@ export class LeaseReader {
       const parsed = await this.#nextPage(pages);
       points.reach('page-read');
       const { page, copied, changes } = parsed;
+      const outcomes = outcomesOf(parsed);
+      // A page that the run stops before is dropped here: nothing has begun, and the next run reads it again.
+      if (outcomes > 0) await context.backlog.admit(outcomes, signal);
       pipeline.launch(parsed);
       if (copied?.beyond === true || changes?.beyond === true) return 'anchor-reached';
       const reachedLsn = page.status === 304 ? (page.lsn ?? 0) : (changes?.lastLsn ?? -1);

@@ -19,8 +19,11 @@ import type { Changes } from '../tail/change-reader.ts';
 import { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { PageBudget } from './page-budget.ts';
 
-/** Pages of one lease in flight: enough to keep every range of the target busy, and few to repeat after a crash. */
-const PAGES_MAX = 8;
+/**
+ * Pages of one lease that are not committed. Where the target is slow, pages are small, and a page whose write got no
+ * reply waits for the request timeout: the pages behind it must last as long.
+ */
+const PAGES_MAX = 32;
 
 /** A page, and what was taken out of it: documents to create, or changes. A 304 has neither. */
 export interface ParsedPage {
@@ -28,6 +31,11 @@ export interface ParsedPage {
   /** Documents to create. They use the bytes of `page` until the commit. */
   readonly copied?: FlatPage;
   readonly changes?: Changes;
+}
+
+/** How many documents of a page get an outcome: all except deleted ones that the ledger does not know. */
+export function outcomesOf({ copied, changes }: ParsedPage): number {
+  return copied === undefined ? (changes?.changes.length ?? 0) : copied.count + copied.others.length;
 }
 
 interface PipelineParts {

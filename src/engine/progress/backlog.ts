@@ -1,30 +1,81 @@
 /**
- * Counts the documents that were read and have no outcome yet, and estimates how long they will take. The estimate uses
- * the speed since the backlog was last empty, because idle time says nothing about the speed under load.
+ * The documents in flight: those that were read and have no outcome yet. Measures how fast documents get their outcomes,
+ * and admits only as many as the target takes within DRAIN_MS. Invariant: a run that stops reading is done about that
+ * long afterwards, and a crash leaves no more than that to settle, however slow the target is. A page that is larger than
+ * all of that is admitted when nothing else is in flight.
  */
+import { orAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 
-/**
- * Limits the estimate to this many times the time passed. Otherwise a slow start could end a run that has just begun.
- */
+/** How long the documents in flight should take. Short, because containers are killed 30 s after they are asked to stop. */
+const DRAIN_MS = 5000;
+/** The cost of a document in RU, until documents are measured: a create is cheaper, a move dearer. */
+const DOCUMENT_RU = 10;
+/** The RU/s of a target that does not report any, until its speed is measured. */
+const UNKNOWN_RU = 1000;
+/** The least length of a measurement, because the service grants RU by the second; and the fewest documents in one. */
+const SAMPLE_MS = 1000;
+const SAMPLE_DOCUMENTS = 10;
+/** How many times faster than the last measurement the next may be. The service may let through a short burst. */
+const GROWTH_MAX = 2;
+/** Weight of a measurement that is slower than the last ones. */
+const FOLLOW = 0.5;
+/** Limits of the estimate of `drainMs`: a slow start must not end a run that has just begun. */
 const ESTIMATE_MAX = 4;
+/** Documents that are always admitted together, and the fewest of a page: smaller pages would not be worth a request. */
+const FEWEST = 10;
+/** The most documents of a page. */
+const PAGE_MOST = 1000;
+/** How many pages the documents in flight are divided into, so that the first is committed long before the last. */
+const PAGES = 4;
 
 export class Backlog {
   readonly #clock: Clock;
   /** Documents that have an outcome which is not committed. The counters do not have them yet, and no work is left. */
   uncommitted = 0;
+  /** Documents per second; from the RU/s of the target until something is measured. */
+  #rate: number;
+  #isMeasured = false;
   #open = 0;
+  /** Documents that got their outcome since `#sinceMs`, not counting time in which none was in flight. */
   #ended = 0;
-  #sinceMs = 0;
+  #sinceMs: number;
+  #emptyMs: number;
+  readonly #line: Array<{ readonly documents: number; readonly go: () => void }> = [];
 
-  constructor(clock: Clock) {
+  /** `ruPerSecond`: what the run may spend of the target; undefined if that is not known. */
+  constructor(clock: Clock, ruPerSecond: number = UNKNOWN_RU) {
     this.#clock = clock;
+    this.#rate = ruPerSecond / DOCUMENT_RU;
+    this.#sinceMs = this.#emptyMs = clock.monotonicMs();
   }
 
-  /** Counts documents that were read. */
-  expect(documents: number): void {
-    if (this.#open === 0) [this.#sinceMs, this.#ended] = [this.#clock.monotonicMs(), 0];
-    this.#open += documents;
+  /** How many documents may be in flight. */
+  get documentsMax(): number {
+    return Math.max(FEWEST, Math.floor((this.#rate * DRAIN_MS) / 1000));
+  }
+
+  /** How many documents the next page should have. */
+  get pageDocuments(): number {
+    return Math.max(FEWEST, Math.min(PAGE_MOST, Math.floor(this.documentsMax / PAGES)));
+  }
+
+  /** Waits until these documents may be in flight, and counts them. Callers are admitted in the order of their calls. */
+  async admit(documents: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#line.length === 0 && this.#fits(documents)) return this.#count(documents);
+    const { promise, resolve: go } = deferred();
+    const waiting = { documents, go };
+    this.#line.push(waiting);
+    try {
+      await orAborted(promise, signal);
+    } catch (error) {
+      const at = this.#line.indexOf(waiting);
+      if (at >= 0) this.#line.splice(at, 1);
+      this.#letIn();
+      throw error;
+    }
   }
 
   /** Counts a document that has its outcome. */
@@ -32,6 +83,9 @@ export class Backlog {
     this.#open -= 1;
     this.#ended += 1;
     this.uncommitted += 1;
+    this.#measure();
+    if (this.#open === 0) this.#emptyMs = this.#clock.monotonicMs();
+    this.#letIn();
   }
 
   /** Counts documents whose outcomes are committed. */
@@ -39,10 +93,56 @@ export class Backlog {
     this.uncommitted -= documents;
   }
 
-  /** The estimated time until the backlog is empty, if no more pages are read. */
+  /** The estimated time until no document is in flight, if no more are admitted. */
   get drainMs(): number {
     if (this.#open === 0) return 0;
-    const passedMs = this.#clock.monotonicMs() - this.#sinceMs;
-    return this.#ended === 0 ? passedMs : passedMs * Math.min(ESTIMATE_MAX, this.#open / this.#ended);
+    const passedMs = this.#passedMs();
+    const now = passedMs <= 0 ? Infinity : (this.#ended * 1000) / passedMs;
+    if (!this.#isMeasured)
+      return this.#ended === 0 ? passedMs : Math.min((this.#open / now) * 1000, passedMs * ESTIMATE_MAX);
+    // Nothing may have ended for longer than a measurement takes: then the last one is no longer true.
+    const rate =
+      passedMs < SAMPLE_MS ? this.#rate : Math.max(this.#rate / ESTIMATE_MAX, Math.min(this.#rate, now));
+    return (this.#open / rate) * 1000;
+  }
+
+  #fits(documents: number): boolean {
+    return this.#open === 0 || this.#open + documents <= this.documentsMax;
+  }
+
+  #count(documents: number): void {
+    // Time in which nothing was in flight says nothing about the speed of the target.
+    if (this.#open === 0) this.#sinceMs += this.#clock.monotonicMs() - this.#emptyMs;
+    this.#open += documents;
+  }
+
+  #letIn(): void {
+    for (
+      let first = this.#line[0];
+      first !== undefined && this.#fits(first.documents);
+      first = this.#line[0]
+    ) {
+      this.#line.shift();
+      this.#count(first.documents);
+      first.go();
+    }
+  }
+
+  #passedMs(): number {
+    return this.#clock.monotonicMs() - this.#sinceMs;
+  }
+
+  /** Ends a measurement that is long enough. */
+  #measure(): void {
+    const passedMs = this.#passedMs();
+    if (passedMs < SAMPLE_MS || this.#ended < SAMPLE_DOCUMENTS) return;
+    const measured = (this.#ended * 1000) / passedMs;
+    const isFaster = measured > this.#rate;
+    this.#rate = isFaster
+      ? Math.min(measured, this.#rate * GROWTH_MAX)
+      : this.#rate + (measured - this.#rate) * FOLLOW;
+    this.#isMeasured = true;
+    this.#ended = 0;
+    this.#sinceMs = this.#clock.monotonicMs();
   }
 }

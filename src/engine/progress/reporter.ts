@@ -22,6 +22,8 @@ export class ProgressReporter {
   complete = false;
   /** True while a cutover waits for something other than documents: no stall is then reported. */
   isPaused = false;
+  /** What the run waits for while it settles what the last run left; null at other times. */
+  settling: (() => string) | null = null;
   readonly #parts: ReporterParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
@@ -76,7 +78,8 @@ export class ProgressReporter {
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
       waitsFor:
         waits.current(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
-        this.#settling(),
+        this.settling?.() ??
+        this.#inDoubt(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
       outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },
     });
@@ -115,7 +118,7 @@ export class ProgressReporter {
     this.#parts.onSnapshot?.(this.snapshot());
   }
 
-  #settling(): string | null {
+  #inDoubt(): string | null {
     const { writesInDoubt } = this.#parts.context.slots;
     if (writesInDoubt === 0) return null;
     return `${writesInDoubt === 1 ? 'a write was' : `${writesInDoubt} writes were`} not answered, and may land late`;

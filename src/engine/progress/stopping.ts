@@ -15,6 +15,7 @@ export class RunStop implements Disposable {
   readonly #child: ChildSignal;
   #reason: Error | undefined;
   #drain: AbortSignal;
+  #isOverdue = (): boolean => false;
 
   constructor(drain: AbortSignal) {
     this.#drain = drain;
@@ -34,7 +35,9 @@ export class RunStop implements Disposable {
   async atDeadline({ deadline }: MigrationSpec, { clock, signal, say, drainMs }: Timekeeping): Promise<void> {
     if (deadline.kind === 'none') return whenAborted(signal);
     const leftMs = timeLeft(deadline, clock);
-    const leastMs = Math.min(DRAIN_MS, leftMs() / 10);
+    const budgetMs = Math.max(0, leftMs());
+    this.#isOverdue = () => leftMs() < -(budgetMs * OVERDUE_SHARE + OVERDUE_MS);
+    const leastMs = Math.min(DRAIN_MS, budgetMs / 10);
     const untilThenMs = (): number => leftMs() - Math.max(leastMs, drainMs());
     try {
       for (let restMs = untilThenMs(); restMs > 0; restMs = untilThenMs())
@@ -52,6 +55,11 @@ export class RunStop implements Disposable {
     );
   }
 
+  /** Whether the time budget is exceeded by so much that the run must not wait any longer for its work in progress. */
+  isOverdue(): boolean {
+    return this.#isOverdue();
+  }
+
   throwIfStopped(isComplete: boolean): void {
     if (this.#drain.aborted) this.#drain.throwIfAborted();
     // If no work was left at the time limit, the run has ended as planned.
@@ -66,6 +74,12 @@ export class RunStop implements Disposable {
 
 /** The time reserved for finishing batches and commits, as long as no measurement says more. */
 const DRAIN_MS = 10_000;
+/**
+ * By how much a run may exceed its time budget to finish the work in progress: this share of the budget, and this time.
+ * With the last look at the clock, a run ends within 1.2 times its budget and 15 s.
+ */
+const OVERDUE_SHARE = 0.2;
+const OVERDUE_MS = 9000;
 /** How often the remaining work is estimated again. It changes with every page. */
 const ESTIMATE_EVERY_MS = 1000;
 
@@ -83,6 +97,8 @@ interface Finishing {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether the run has to end now, whatever is in progress. */
+  readonly isOverdue: () => boolean;
   /** Returns another text whenever a task makes progress. */
   readonly progress: () => string;
   /** How long a request may wait for its reply. */
@@ -95,10 +111,13 @@ const GRACE = 1.1;
 const STALL_MIN_MS = 3000;
 const CHECKS = 10;
 
-/** Waits for the tasks. If the run is stopped and the tasks make no progress, throws the reason to stop. */
+/**
+ * Waits for the tasks. If the run is stopped and the tasks make no progress, or if the time budget is exceeded by too
+ * much, throws the reason to stop.
+ */
 export async function finishTasks(
   tasks: Tasks,
-  { stop, signal, clock, log, progress, requestTimeoutMs }: Finishing,
+  { stop, isOverdue, signal, clock, log, progress, requestTimeoutMs }: Finishing,
 ): Promise<void> {
   using looking = new ChildSignal(signal);
   const idle = tasks.whenIdle(signal).then(() => true);
@@ -109,8 +128,13 @@ export async function finishTasks(
     for (;;) {
       const waited = clock.sleep(limitMs / CHECKS, looking.signal).then(() => false);
       if (await Promise.race([idle, waited])) return;
-      const now = stop.aborted ? progress() : '';
-      if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.monotonicMs()];
+      if (!stop.aborted) continue;
+      const now = progress();
+      if (isOverdue()) {
+        log.warn('the time limit was exceeded; the next run will settle the requests in flight');
+        throw abortReason(stop);
+      }
+      if (now !== seen) [seen, sinceMs] = [now, clock.monotonicMs()];
       else if (clock.monotonicMs() - sinceMs > limitMs) {
         log.warn('requests in flight make no progress; the next run will settle them');
         throw abortReason(stop);

@@ -21,6 +21,8 @@ export type CrashPoint =
   | 'moved'
   /** A copy was removed from a slot, and its row still names the slot. */
   | 'removed'
+  /** Some of the documents that the last run left in doubt are settled, and their claims have ended. */
+  | 'settled-piece'
   /** The intents of the last run are settled. */
   | 'settled'
   /** A lease is replaced by its children, which are not read yet. */

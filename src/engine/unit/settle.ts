@@ -4,99 +4,155 @@
  * our copy of such a document is in at most one slot, and the ledger knows that slot. Settling only removes copies. The
  * feed shows missing documents again, because no position has moved past their pages.
  *
- * All documents in doubt are in memory at once. They are those of the pages in flight, which PAGES_BYTES_MAX of
- * run-leases.ts limits. Even an empty document has 230 bytes on the wire, so they are at most 36,000.
+ *   claims -> wait -> a piece: documents with all their claims -> their claims end, their rows are stored -> next piece
+ *                  -> the takeovers, in pieces as well -> the intents end
+ *
+ * Each piece is durable before the next one begins, and a run that has to stop ends between two pieces. The next run
+ * settles the rest. A document is settled with all of its claims at once, whichever units they belong to.
+ *
+ * The names of all documents in doubt are in memory at once. They are those of the pages in flight, which
+ * PAGES_BYTES_MAX of run-leases.ts limits. Even an empty document has 230 bytes on the wire, so they are at most 36,000.
  */
 import { mapKey } from '../../documents/hash.ts';
+import { stopwatch } from '../../lib/clock.ts';
+import { formatCount } from '../../lib/counting.ts';
 import { group } from '../../lib/group.ts';
 import type { Override, LedgerRow } from '../../state/rows.ts';
-import { readEntry } from '../../state/segments/segment.ts';
-import type { Claim } from '../../state/unit-records.ts';
+import type { StoredClaim } from '../../state/unit-records.ts';
 import type { RunContext } from '../context.ts';
 import { withdraw, withoutSlot } from '../apply/put-in-slot.ts';
 import { idOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
-/** How many documents are settled at the same time: enough to fill batches to every range. */
+/** The most documents of a piece: enough to fill batches to every range. */
 const TOGETHER = 2000;
 
 interface Claimed {
   readonly identity: SourceIdentity;
   readonly indexId: number | null;
   readonly slots: Map<string, Slot>;
+  readonly claims: StoredClaim[];
 }
 
-/** What settling writes to the ledger. */
+/** What a piece writes to the ledger. */
 interface Findings {
   readonly rows: Map<string, LedgerRow>;
   readonly overrides: Override[];
 }
 
+export interface Settling {
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  /** Shows what the run is waiting for: the result of `text`, until it is called with null. */
+  readonly show: (text: (() => string) | null) => void;
+}
+
 /**
  * Settles all intents of the last run and returns how many documents were in doubt. Without intents it does not wait.
+ * Throws the reason of a stop.
  */
-export async function settleAll(
-  context: RunContext,
-  { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
-): Promise<number> {
-  const { ledger, slots } = context;
+export async function settleAll(context: RunContext, { signal, say, show }: Settling): Promise<number> {
+  const { ledger, stopping, clock, timing } = context;
   const pages = ledger.pages.unsettled();
   if (pages.length === 0) return 0;
-  const seconds = Math.ceil(context.timing.requestTimeoutMs / 1000);
+  const waitMs = timing.requestTimeoutMs;
+  const seconds = Math.ceil(waitMs / 1000);
   say(`the last run was interrupted: waiting ${seconds} s until none of its requests can take effect`);
-  await slots.waitOutTimeout();
-  const { claimed, takeovers } = readClaims(context, pages);
-  const findings: Findings = { rows: new Map(), overrides: [] };
-  const all = [...claimed.values()];
-  for (let at = 0; at < all.length; at += TOGETHER) {
-    await group(signal, async (members) => {
-      for (const one of all.slice(at, at + TOGETHER))
-        members.start(async () => settleOne(context, one, findings));
-    });
-  }
-  for (const takeover of takeovers) await settleTakeover(context, takeover, findings);
-  const { rows, overrides } = findings;
-  ledger.pages.settle({ pages, rows: [...rows.values()], overrides });
-  for (const { identity } of rows.values()) context.pending.filter.add(identity);
+  const left = timeLeft(waitMs);
+  show(() => `${Math.ceil(left() / 1000)} s until no request of the interrupted run can take effect`);
+  await clock.sleep(waitMs, stopping.signal);
+  const { documents, takeovers } = readClaims(context, pages);
+  let open = documents.length + takeovers.length;
+  show(() => `looks at ${formatCount(open)} documents that the interrupted run has left in doubt`);
+  const settleEach = async <T>(
+    items: readonly T[],
+    settleItem: (item: T, findings: Findings) => Promise<readonly StoredClaim[]>,
+  ): Promise<void> => {
+    for (let at = 0; at < items.length;) {
+      stopping.signal.throwIfAborted();
+      const piece = items.slice(at, at + pieceDocuments(context));
+      await settlePiece(context, piece, { signal, settleItem });
+      at += piece.length;
+      open -= piece.length;
+    }
+  };
+  await settleEach(documents, async (one, findings) => settleOne(context, one, findings));
+  await settleEach(takeovers, async (claim, findings) => settleTakeover(context, claim, findings));
+  ledger.pages.settle({ pages });
+  show(null);
   context.points.reach('settled');
-  return all.length;
+  return documents.length;
+}
+
+function timeLeft(durationMs: number): () => number {
+  const passedMs = stopwatch();
+  return () => Math.max(0, durationMs - passedMs());
+}
+
+/** How many documents a piece has: half of what the target takes until a run that has to stop should have ended. */
+function pieceDocuments({ backlog }: RunContext): number {
+  return Math.max(1, Math.min(TOGETHER, Math.floor(backlog.documentsMax / 2)));
+}
+
+async function settlePiece<T>(
+  context: RunContext,
+  piece: readonly T[],
+  {
+    signal,
+    settleItem,
+  }: {
+    readonly signal: AbortSignal;
+    readonly settleItem: (item: T, findings: Findings) => Promise<readonly StoredClaim[]>;
+  },
+): Promise<void> {
+  const { ledger, backlog, pending, points } = context;
+  const findings: Findings = { rows: new Map(), overrides: [] };
+  const claims: StoredClaim[] = [];
+  await backlog.admit(piece.length, signal);
+  await group(signal, async (members) => {
+    for (const item of piece)
+      members.start(async () => {
+        claims.push(...(await settleItem(item, findings)));
+        backlog.end();
+      });
+  });
+  const rows = [...findings.rows.values()];
+  ledger.pages.settle({ claims, rows, overrides: findings.overrides });
+  backlog.commit(piece.length);
+  for (const { identity } of rows) pending.filter.add(identity);
+  points.reach('settled-piece');
 }
 
 function readClaims(
   { ledger, plan }: RunContext,
   pages: readonly number[],
-): { readonly claimed: ReadonlyMap<string, Claimed>; readonly takeovers: readonly Claim[] } {
+): { readonly documents: readonly Claimed[]; readonly takeovers: readonly StoredClaim[] } {
   const claimed = new Map<string, Claimed>();
-  const takeovers: Claim[] = [];
-  const add = (identity: SourceIdentity, slot: Slot, indexId: number | null): void => {
-    const key = mapKey(identity.hash);
-    let one = claimed.get(key);
-    if (one === undefined) claimed.set(key, (one = { identity, indexId, slots: new Map() }));
-    one.slots.set(mapKey(slot.hash), slot);
-  };
+  const takeovers: StoredClaim[] = [];
   for (const page of pages) {
-    const { lease, segments, claims } = ledger.pages.readIntent(page, plan.sourcePaths.length);
-    const indexIdOfLease = lease === null ? null : ledger.leases.get(lease).indexId;
-    for (const { indexId, part, names } of segments) {
-      names.forEach((name, place) => {
-        const { identity, slot, targetKey } = readEntry(part, place);
-        add({ hash: Buffer.from(identity), name }, { hash: Buffer.from(slot), key: targetKey }, indexId);
-      });
-    }
+    const { lease, claims } = ledger.pages.readIntent(page, plan.sourcePaths.length);
+    const indexId = lease === null ? null : ledger.leases.get(lease).indexId;
     for (const claim of claims) {
-      const { kind, identity, name, slot, targetKey } = claim;
-      if (kind === 'takeover') takeovers.push(claim);
-      else add({ hash: identity, name }, { hash: slot, key: targetKey }, indexIdOfLease);
+      if (claim.kind === 'takeover') {
+        takeovers.push(claim);
+        continue;
+      }
+      const identity = { hash: claim.identity, name: claim.name };
+      const key = mapKey(identity.hash);
+      let one = claimed.get(key);
+      if (one === undefined) claimed.set(key, (one = { identity, indexId, slots: new Map(), claims: [] }));
+      one.slots.set(mapKey(claim.slot), { hash: claim.slot, key: claim.targetKey });
+      one.claims.push(claim);
     }
   }
-  return { claimed, takeovers };
+  return { documents: [...claimed.values()], takeovers };
 }
 
 /** Removes our copies of a document, except from the slot to which the source maps the document now. */
 async function settleOne(
   context: RunContext,
-  { identity, indexId, slots: claimed }: Claimed,
+  { identity, indexId, slots: claimed, claims }: Claimed,
   findings: Findings,
-): Promise<void> {
+): Promise<readonly StoredClaim[]> {
   const { ledger, pending, slots, source } = context;
   const row = pending.rowOf(identity.hash, indexId);
   const version = await source.read(identity);
@@ -127,23 +183,29 @@ async function settleOne(
       lsn,
       feed,
     });
-    return;
+    return claims;
   }
   // Older segments may still name these slots as the place of the copy.
   for (const { hash } of candidates.values())
     findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
+  return claims;
 }
 
 /** Corrects the ledger for a document whose slot another document may have taken. */
-async function settleTakeover(context: RunContext, claim: Claim, findings: Findings): Promise<void> {
+async function settleTakeover(
+  context: RunContext,
+  claim: StoredClaim,
+  findings: Findings,
+): Promise<readonly StoredClaim[]> {
   const { identity, slot, targetKey } = claim;
   const { pending, slots, ledger } = context;
   const key = mapKey(identity);
-  const row = findings.rows.get(key) ?? pending.rowOf(identity, null);
   const seen = await slots.read({ hash: slot, key: targetKey }, idOf(claim));
-  if (seen?.identity.hash.equals(identity) === true) return;
+  const row = findings.rows.get(key) ?? pending.rowOf(identity, null);
+  if (seen?.identity.hash.equals(identity) === true) return [claim];
   if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.pages.nextSequence() });
   else if (row.slot?.equals(slot) === true) {
     findings.rows.set(key, withoutSlot(row));
   }
+  return [claim];
 }

@@ -135,10 +135,9 @@ export class UnitOfWork {
 
   // The count of missing outcomes. A unit for a single document does not use it.
 
-  /** Sets how many documents the unit has. Called once. */
+  /** Sets how many documents the unit has. Called once, when the backlog has admitted them. */
   expect(documents: number): void {
     this.#expected = this.#open = documents;
-    this.#context.backlog.expect(documents);
     if (documents === 0) this.#done.resolve();
   }
 

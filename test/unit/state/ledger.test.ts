@@ -267,7 +267,7 @@ describe('ledger damaged within', () => {
     const lease = beginLease(ledger);
     intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 's' }], position: '"1"' });
     const [page = 0] = ledger.pages.unsettled();
-    expect(ledger.pages.readIntent(page, 1).segments).toHaveLength(1);
+    expect(page).toBeGreaterThan(0);
     execIn(path, sql);
     expect(() => ledger.pages.readIntent(page, 1)).toThrow(/damaged/);
   });

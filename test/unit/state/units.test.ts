@@ -43,18 +43,15 @@ describe('intent', () => {
     const commit = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"9"' });
     using crashed = openLedger(crashCopy(path));
     expect(crashed.pages.unsettled()).toEqual([1]);
-    const { segments, claims, lease: number, feed } = crashed.pages.readIntent(1, 1);
-    expect({ claims, number, feed }).toEqual({ claims: [], number: lease.number, feed: 'LV' });
-    expect(segments.map(({ names, indexId, part }) => [names, indexId, part.count])).toEqual([
-      [
-        [
-          ['"id"', '"pk"'],
-          ['"id"', '"pk"'],
-        ],
-        lease.indexId,
-        2,
-      ],
+    const { claims, lease: number, feed } = crashed.pages.readIntent(1, 1);
+    expect({ number, feed }).toEqual({ number: lease.number, feed: 'LV' });
+    const name = ['"id"', '"pk"'];
+    expect(claims).toMatchObject([
+      { page: 1, number: 1, kind: 'write', identity: hashOf('a'), slot: hashOf('p'), name },
+      { page: 1, number: 2, kind: 'write', identity: hashOf('b'), slot: hashOf('q'), name },
     ]);
+    // Read a second time, from the claims that the segments have become.
+    expect(crashed.pages.readIntent(1, 1).claims).toEqual(claims);
     expect(crashed.leases.get(lease.number).lvPosition).toBeNull();
     expect(crashed.pages.nextPage()).toBe(2);
 
@@ -78,8 +75,7 @@ describe('intent', () => {
       page,
       lease: null,
       feed: 'AVAD',
-      segments: [],
-      claims: [write, remove, takeover],
+      claims: [write, remove, takeover].map((claim, at) => ({ ...claim, page, number: at + 1 })),
     });
     ledger.pages.commit([{ page, move: null }]);
     expect(ledger.pages.unsettled()).toEqual([]);

@@ -7,12 +7,13 @@ import { VirtualClock } from '../../../helpers/clock.ts';
 
 interface Numbered extends OperationText {
   readonly number: number;
+  readonly hasBegun: boolean;
 }
 
-function operation(number: number, sizeBytes = 20): Numbered {
+function operation(number: number, sizeBytes = 20, hasBegun = false): Numbered {
   const text = JSON.stringify({ n: number, fill: '' });
   const bytes = Buffer.from(`${text.slice(0, -2)}${'x'.repeat(Math.max(0, sizeBytes - text.length))}"}`);
-  return { number, ...madeText(bytes) };
+  return { number, hasBegun, ...madeText(bytes) };
 }
 
 function batcher(): { clock: VirtualClock; batches: Batcher<Numbered> } {
@@ -79,6 +80,20 @@ describe('batcher', () => {
   });
 });
 
+test('batcher: operations of documents that have begun -> leave behind those put back, and before all others', () => {
+  const { batches } = batcher();
+  for (let i = 0; i < 3; i += 1) batches.add(operation(i));
+  const batch = batches.next('idle');
+  for (let i = 3; i < 6; i += 1) batches.add(operation(i));
+  batches.add(operation(7, 20, true));
+  batches.putBack(batch?.operations.slice(2) ?? []);
+  batches.add(operation(8, 20, true));
+  // What was put back leaves at once, and takes along what has begun.
+  expect(numbersOf(batches.next('busy'))).toEqual([2, 7]);
+  expect(numbersOf(batches.next('idle', 2))).toEqual([8, 3]);
+  expect(batches.takeAll().map(({ number }) => number)).toEqual([4, 5]);
+});
+
 test('batcher: random operations and refusals -> each leaves once, in order, within the limits, as valid JSON', () => {
   const steps = fc.array(
     fc.record({
@@ -87,6 +102,7 @@ test('batcher: random operations and refusals -> each leaves once, in order, wit
       takes: fc.constantFrom('idle', 'busy', 'nothing'),
       most: fc.constantFrom(OPERATIONS_MAX, 7, 1),
       refused: fc.nat(3),
+      hasBegun: fc.boolean(),
     }),
     { maxLength: 200 },
   );
@@ -95,7 +111,7 @@ test('batcher: random operations and refusals -> each leaves once, in order, wit
     fc.property(steps, (all) => {
       const { clock, batches } = batcher();
       const out: number[] = [];
-      const waiting: number[] = [];
+      const [first, others]: [number[], number[]] = [[], []];
       const check = (batch: Batch<Numbered>): void => {
         const { operations, sizeBytes } = batch;
         const { bytes: body, free } = bodies.make(batch);
@@ -106,25 +122,33 @@ test('batcher: random operations and refusals -> each leaves once, in order, wit
         expect(operations.length).toBeLessThanOrEqual(OPERATIONS_MAX);
         expect(operations.length === 1 || sizeBytes <= BODY_BYTES_MAX).toBe(true);
       };
-      for (const [number, { sizeBytes, waitMs, takes, most, refused }] of all.entries()) {
+      /** What leaves next: those that were put back, those that have begun, and the others. */
+      const leave = (count: number): number[] => {
+        const left = first.splice(0, count);
+        return [...left, ...others.splice(0, count - left.length)];
+      };
+      for (const [number, { sizeBytes, waitMs, takes, most, refused, hasBegun }] of all.entries()) {
         clock.advance(waitMs);
-        batches.add(operation(number, sizeBytes));
-        waiting.push(number);
+        batches.add(operation(number, sizeBytes, hasBegun));
+        (hasBegun ? first : others).push(number);
         const batch = takes === 'nothing' ? undefined : batches.next(takes, most);
         if (batch === undefined) continue;
         check(batch);
         expect(batch.operations.length).toBeLessThanOrEqual(most);
         const done = batch.operations.slice(0, Math.max(0, batch.operations.length - refused));
         batches.putBack(batch.operations.slice(done.length));
-        out.push(...waiting.splice(0, done.length));
-        expect(done.map(({ number }) => number)).toEqual(out.slice(out.length - done.length));
+        const left = leave(batch.operations.length);
+        expect(numbersOf(batch)).toEqual(left);
+        first.unshift(...left.slice(done.length));
+        out.push(...left.slice(0, done.length));
       }
-      expect(batches.size).toBe(waiting.length);
+      expect(batches.size).toBe(first.length + others.length);
+      expect(new Set(out).size).toBe(out.length);
       for (let batch = batches.next('idle'); batch !== undefined; batch = batches.next('idle')) {
         check(batch);
-        expect(numbersOf(batch)).toEqual(waiting.splice(0, batch.operations.length));
+        expect(numbersOf(batch)).toEqual(leave(batch.operations.length));
       }
-      expect([batches.size, waiting.length]).toEqual([0, 0]);
+      expect([batches.size, first.length, others.length]).toEqual([0, 0, 0]);
     }),
     { numRuns: 60 },
   );
