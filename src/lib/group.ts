@@ -80,3 +80,13 @@ export async function captureOutcome<T>(work: () => Promise<T>): Promise<() => T
     };
   }
 }
+
+/** Runs a generator to its end; other work of the process runs after each step. Returns its result. */
+export async function inSteps<T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

@@ -23,6 +23,7 @@ import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/
 import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
+import { SegmentSearch } from './segments/segment-search.ts';
 import { Journal } from './journal.ts';
 import { MigrationStore } from './migration.ts';
 import type { FirstContainers } from './migration.ts';
@@ -77,6 +78,7 @@ export class Ledger {
   readonly letters: LetterStore;
   readonly counters: CounterStore;
   readonly lookup: Lookup;
+  readonly segments: SegmentSearch;
   readonly #database: Database;
   readonly #lock: MoverLock | null;
   #mark: ChangeMark | null = null;
@@ -105,6 +107,7 @@ export class Ledger {
       entries: new EntryStore(database),
     };
     this.lookup = new Lookup(this.#index);
+    this.segments = new SegmentSearch(database, rows);
   }
 
   /** Creates or opens the ledger for a mover, and takes the mover's lock. */

@@ -3,6 +3,7 @@
  * stays open would keep the mover from closing the file cleanly. Each look opens the file and reads its schema, so
  * callers look once for many documents. Invariant: no byte of the ledger is changed.
  */
+import { inSteps } from '../lib/group.ts';
 import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
@@ -34,12 +35,7 @@ export class LedgerView {
     using ledger = Ledger.openReadonly(this.#path);
     const steps = ledger.known();
     try {
-      for (;;) {
-        signal.throwIfAborted();
-        const { done, value } = steps.next();
-        if (done === true) return value;
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      }
+      return await inSteps(steps, signal);
     } finally {
       // Ends the transaction after an abort.
       steps.return(null);

@@ -38,4 +38,28 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     test: 'test/unit/keys/plan.test.ts',
     by: 'object or an array at a key path',
   },
+  {
+    name: 'stranger-taken-over-by-the-copy',
+    edits: [
+      {
+        file: 'src/engine/apply/put-in-slot.ts',
+        find: "if (ours === 'unknown' && !(await hasCopied(context, seen.identity, slot))) return FOREIGN;",
+        replace: '',
+      },
+    ],
+    test: 'test/integration/copy/strangers.test.ts',
+    by: 'a document of another program',
+  },
+  {
+    name: 'own-copy-taken-for-a-stranger',
+    edits: [
+      {
+        file: 'src/state/segments/segment-search.ts',
+        find: 'if (base === null) return true;',
+        replace: 'if (base === null || base > 0) return false;',
+      },
+    ],
+    test: 'test/integration/copy/strangers.test.ts',
+    by: 'its slot is taken over',
+  },
 ];

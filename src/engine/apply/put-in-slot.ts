@@ -5,6 +5,7 @@
  * written is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
+import { inSteps } from '../../lib/group.ts';
 import type { LedgerRow } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { Occupant } from './slot-owner.ts';
@@ -83,6 +84,7 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
   throw changesTooFast();
 }
 
+const FOREIGN: PutFailure = { reason: 'foreign-document', code: 'foreign' };
 const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
 
 /** Claims the takeover if our document may replace the one in the slot. Otherwise returns why our document fails. */
@@ -92,9 +94,10 @@ async function adjudicate(
   taken: SourceIdentity[],
 ): Promise<PutFailure | undefined> {
   if (seen.identity.hash.equals(identity.hash)) return undefined;
-  if (seen.foreign || !isCopyOfOurs(context, seen.identity, slot))
-    return { reason: 'foreign-document', code: 'foreign' };
+  const ours = seen.foreign ? false : isCopyOfOurs(context, seen.identity, slot);
+  if (ours === false) return FOREIGN;
   if (await stillMaps(context, seen.identity, slot)) return { reason: 'collision', code: 'slot-taken' };
+  if (ours === 'unknown' && !(await hasCopied(context, seen.identity, slot))) return FOREIGN;
   await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);
   context.points.reach('takeover-intended');
   taken.push(seen.identity);
@@ -103,13 +106,28 @@ async function adjudicate(
 
 /**
  * Whether cosmig has written the document in the slot. Once the copy is indexed the ledger knows every document that
- * cosmig has written. Until then a document counts as written by cosmig if it has at least one source key value.
+ * cosmig has written. Until then it does not say at once.
  */
-function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, slot: Slot): boolean {
+function isCopyOfOurs(
+  { pending, ledger }: RunContext,
+  other: SourceIdentity,
+  slot: Slot,
+): boolean | 'unknown' {
   const row = pending.rowOf(other.hash, null);
   if (row !== null) return row.slot !== null && row.slot.equals(slot.hash);
-  const isIndexed = ledger.leases.live().every(({ indexId }) => ledger.isIndexed(indexId));
-  return !isIndexed && other.name.slice(1).some((level) => level !== null);
+  return ledger.leases.live().every(({ indexId }) => ledger.isIndexed(indexId)) ? false : 'unknown';
+}
+
+/**
+ * Whether the copy, which is not indexed yet, has written this document into the slot. Reads all segments, so it is asked
+ * only about a document that the source does not have, or has elsewhere: taking over its slot would destroy it.
+ */
+async function hasCopied(
+  { ledger, signal }: RunContext,
+  other: SourceIdentity,
+  slot: Slot,
+): Promise<boolean> {
+  return inSteps(ledger.segments.hasCopied(other.hash, slot.hash), signal);
 }
 
 /** Whether the document `other` still belongs in this slot, according to the source. */

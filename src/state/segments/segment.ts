@@ -214,6 +214,19 @@ export function readEntry(
   };
 }
 
+/** Returns the position of the document that a segment puts into a slot; null: there is none. */
+export function positionOf(
+  { count, data }: Pick<FinishedSegment, 'count' | 'data'>,
+  identity: Buffer,
+  slot: Buffer,
+): number | null {
+  for (let at = data.indexOf(identity); at >= 0; at = data.indexOf(identity, at + 1)) {
+    const isEntry = at % ENTRY_BYTES === 0 && at < count * ENTRY_BYTES;
+    if (isEntry && slot.compare(data, at + SLOT_AT, at + SLOT_AT + HASH_BYTES) === 0) return at / ENTRY_BYTES;
+  }
+  return null;
+}
+
 /** Copies the identity of an entry to `out[at]`. */
 export function copyIdentity(data: Buffer, position: number, out: Buffer, at: number): void {
   const from = position * ENTRY_BYTES;
