@@ -214,6 +214,12 @@ describe('wrong command lines', () => {
       'only a server with TLS has a certificate',
       'add --https, or remove --certificate-out',
     ],
+    [
+      ['emulator', '--allow-host', 'good,http://bad'],
+      '--allow-host has no name in "http://bad"',
+      'it takes names or addresses of hosts, without scheme and port',
+      'for example --allow-host emulator,emulator.example.com',
+    ],
   ])('%j -> an error of three lines', async (argv, what, why, now) => {
     await expect(runCosmig(argv)).resolves.toEqual({
       code: 2,

@@ -51,6 +51,24 @@ forEachBackend('intended container', (backend) => {
   });
 });
 
+forEachBackend('a session token of the container of the same name before', (backend) => {
+  it('without the resource id -> 404/1002; with it -> 400/1024, so that the client learns why', async () => {
+    const body = { id: 'short-lived', partitionKey: { paths: ['/pk'] } };
+    const first = await backend.lab.database.containers.create(body);
+    const wire = backend.lab.wire(body.id);
+    const rid = await ridOf(wire);
+    for (const id of ['1', '2', '3']) await wire.create(`{"id":"${id}","pk":"p"}`, ['p']);
+    const token = headerOf(await wire.read('3', ['p']), 'x-ms-session-token');
+    await first.container.delete();
+    const second = await backend.lab.database.containers.create(body);
+    const old = { 'x-ms-session-token': token };
+    expect(refusalOf(await wire.read('3', ['p'], old))).toBe('404/1002');
+    const intended = { ...old, 'x-ms-cosmos-intended-collection-rid': rid };
+    expect(refusalOf(await wire.read('3', ['p'], intended))).toBe('400/1024');
+    await second.container.delete();
+  });
+});
+
 forEachBackend('ranges as a feed', (backend) => {
   function read(wire: WireContainer, etag?: string): Promise<Reply> {
     const headers = { 'a-im': 'Incremental Feed', 'if-none-match': etag };

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { must } from '../../../src/lib/assert.ts';
+import { exchange } from '../../helpers/emulator/raw.ts';
 import { Packaged } from '../../helpers/process/packaged.ts';
 import { runShell } from '../../helpers/process/cosmig-process.ts';
 import { CosmigRun, runCosmig, type Around } from '../../helpers/run-cosmig.ts';
@@ -133,6 +134,29 @@ describe('cosmig emulator', () => {
     const { code, stderr } = await runCosmig(['emulator', '--port', '0', '--host', 'a..b']);
     expect(code).toBe(2);
     expect(stderr).toContain('unknown host: a..b');
+  });
+
+  test('--allow-host, or its variable -> these names are answered, and no others', async () => {
+    for (const [argv, env] of [
+      [['--allow-host', 'first, emulator.example.com'], {}],
+      [[], { COSMIG_EMULATOR_ALLOW_HOST: 'first,emulator.example.com' }],
+    ] as const) {
+      const run = await startCommand(argv, { env });
+      const statusFor = async (host: string): Promise<number> =>
+        (
+          await exchange({
+            method: 'GET',
+            endpoint: run.ready.endpoint,
+            path: '/_emulator/state',
+            headers: { host },
+          })
+        ).status;
+      expect(await statusFor('emulator.example.com:8081')).toBe(200);
+      expect(await statusFor('first')).toBe(200);
+      expect(await statusFor('example.com')).toBe(403);
+      run.press('SIGINT');
+      await run.ended;
+    }
   });
 
   test('damaged data file -> exit code 7', async () => {
