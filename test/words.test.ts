@@ -38,7 +38,27 @@ const WORDS: ReadonlyArray<readonly [pattern: RegExp, instead: string]> = [
 ];
 
 /** The same words as parts of names. */
-const NAMES = /\b(?:tell|told|mend|anew|reckon|nobody|whoever)(?=[A-Z])|(?<=[a-z])(?:Told|Anew|UnderWay)\b/;
+const NAMES =
+  /\b(?:tell|told|mend|anew|reckon|nobody|whoever)(?=[A-Z])|(?<=[a-z])(?:Told|Anew|UnderWay)\b|\bTOLD_|_TOLD\b/;
+
+/** What no name of the sources has as a part, and the word of words.md that says it. */
+const PARTS: ReadonlyArray<readonly [part: string, instead: string]> = [
+  ['place', 'effective key, position, bucket, index, address'],
+  ['places', 'positions, buckets, offsets'],
+  ['room', 'page budget, bytes, capacity'],
+  ['lane', 'range queue, requests'],
+  ['held', 'lock, turn; `isHeld` of a lock'],
+  ['who', 'identity'],
+];
+/** Names that the rule above does not mean. */
+const FINE = new Set(['isHeld']);
+
+/** Where `settle` may be a name: it resolves what an earlier run left without a commit. */
+const SETTLING = /^src\/(?:engine\/(?:unit\/|run\.ts)|state\/units\.ts)/;
+
+/** Comments say "in place of" and "take place"; any other place is a position, a bucket or an effective key. */
+const PLACE = /(?<!\b(?:in|in one|only|takes?|took) )\bplaces?\b/i;
+const LANE = /\blanes?\b/i;
 
 const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
   .split('\0')
@@ -68,4 +88,62 @@ test('names of the sources use none of these words', () => {
       ),
     );
   expect(found).toEqual([]);
+});
+
+const TOKENS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g;
+
+function blank(text: string): string {
+  return text.replaceAll(/[^\n]/g, ' ');
+}
+
+/** Returns the code of a file without comments and texts, and its comments alone; every line keeps its number. */
+function splitCode(file: string): { readonly code: string; readonly comments: string } {
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  // The code inside of a template is code; the text around it is not.
+  const inTemplate = (token: string): string =>
+    token.replaceAll(/\$\{[^}]*\}|[^\n]/g, (part) => (part.length > 1 ? part : ' '));
+  const code = source.replaceAll(TOKENS, (token) => (token.startsWith('`') ? inTemplate : blank)(token));
+  let [comments, end] = ['', 0];
+  for (const { 0: token, index } of source.matchAll(TOKENS)) {
+    comments += blank(source.slice(end, index)) + (token.startsWith('/') ? token : blank(token));
+    end = index + token.length;
+  }
+  return { code, comments };
+}
+
+function partsOf(name: string): string[] {
+  return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((part) => part.toLowerCase());
+}
+
+function foundIn(text: string, file: string, isWrong: (line: string) => boolean): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) => (isWrong(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
+}
+
+const sources = tracked.filter(
+  (file) =>
+    /^(?:src|wasm)\/.*\.ts$/.test(file) && !/^src\/(?:engine|state|verify|emulator|keys)\//.test(file),
+);
+
+test.each(PARTS)('names of the sources: the part "%s" -> one precise word: %s', (part) => {
+  const isWrong = (line: string): boolean =>
+    (line.match(/[A-Za-z_$][\w$]*/g) ?? []).some((name) => !FINE.has(name) && partsOf(name).includes(part));
+  expect(sources.flatMap((file) => foundIn(splitCode(file).code, file, isWrong))).toEqual([]);
+});
+
+test('names of the sources: settle outside of the crash rule -> another word', () => {
+  const isWrong = (line: string): boolean => /\b(?:is)?settle[a-z]*(?=[A-Z]|\b)/i.test(line);
+  const found = sources
+    .filter((file) => !SETTLING.test(file))
+    .flatMap((file) => foundIn(splitCode(file).code, file, isWrong));
+  expect(found.filter((line) => !line.includes('Promise.allSettled'))).toEqual([]);
+});
+
+test.each([
+  ['place', PLACE],
+  ['lane', LANE],
+])('comments of the sources: %s -> one precise word', (_word, pattern) => {
+  const isWrong = (line: string): boolean => pattern.test(line);
+  expect(sources.flatMap((file) => foundIn(splitCode(file).comments, file, isWrong))).toEqual([]);
 });

@@ -18,7 +18,7 @@ export type Canonical =
   | { readonly kind: 'array'; readonly items: readonly Canonical[] }
   | { readonly kind: 'object'; readonly members: Map<string, Canonical> };
 
-/** The place at which two documents differ, as property names and array indexes from the root. */
+/** Where two documents differ: the property names and array indexes from the root. */
 export type DifferencePath = ReadonlyArray<string | number>;
 
 /** Reads a document without its top-level system properties and without the values at the paths `omitted`. */
@@ -158,7 +158,7 @@ export function decimalOf(json: string): string {
   return `${sign}${digits.slice(start, end)}e${power}`;
 }
 
-/** Returns the first place at which two documents differ, in the order of `a`; undefined if they are equal. */
+/** Returns the path of the first difference of two documents, in the order of `a`; undefined if they are equal. */
 export function firstDifference(a: Canonical, b: Canonical): DifferencePath | undefined {
   if (a.kind === 'array' && b.kind === 'array') {
     for (let i = 0; i < Math.max(a.items.length, b.items.length); i += 1) {

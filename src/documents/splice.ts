@@ -195,7 +195,7 @@ export class Adder {
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
-    // A value of `replace-or-leave` is written even if it is equal: its place in the output must be known, since it may
+    // A value of `replace-or-leave` is written even if it is equal: its offset in the output must be known, since it may
     // be refreshed later.
     const mayReplace = onPresent === 'replace-or-leave';
     if (!mayReplace && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)

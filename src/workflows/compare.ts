@@ -69,8 +69,8 @@ export async function compareForCutover(
   say('comparing both sides');
   const again = scope === 'what differed';
   const level = scope === 'changes' ? 'changes' : 'digest';
-  const held = lock === undefined ? {} : { lock };
-  const verdict = await verify({ ...parts, ...held, level, fresh: !again, again, newest: true });
+  const locked = lock === undefined ? {} : { lock };
+  const verdict = await verify({ ...parts, ...locked, level, fresh: !again, again, newest: true });
   const { equal, differences, inFlight } = verdict;
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict, lock);
