@@ -735,13 +735,13 @@ export function digest(
   entryEnd = out;
   let rowAt = rows;
   for (let i: i32 = 0; i < count; i += 1, rowAt += stride) {
-    const rowAt = table + (usize(i) << 3);
+    const tableAt = table + (usize(i) << 3);
     const lsn = wholeAt(rowAt, lsnNode);
     if (lsn < 0 || f64(lsn) > fenceLsn) {
-      store<u32>(rowAt, lsn < 0 ? NO_LSN : BEYOND);
+      store<u32>(tableAt, lsn < 0 ? NO_LSN : BEYOND);
       continue;
     }
-    store<u32>(rowAt, LEFT);
+    store<u32>(tableAt, LEFT);
     const document = rowAt + ROW_HEAD + (documentNode << 3);
     const from = usize(load<u32>(document));
     const until = usize(load<u32>(document, 4));
@@ -762,8 +762,8 @@ export function digest(
     memory.copy(entry + 4, work, 16);
     hash(work, 48, entry + 20);
     store<u32>(entry, u32(entryEnd - entry));
-    store<u32>(rowAt, FIRST_ENTRY + u32(entry - out));
-    store<u32>(rowAt, u32(textEnd - text), 4);
+    store<u32>(tableAt, FIRST_ENTRY + u32(entry - out));
+    store<u32>(tableAt, u32(textEnd - text), 4);
   }
   return entryEnd;
 }

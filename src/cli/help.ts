@@ -98,24 +98,19 @@ export function flagText(name: string, option: Option): string {
 
 function placeholderOf(option: Option): string {
   if (option.value !== undefined) return option.value;
-  switch (option.type) {
-    case 'boolean':
-    case 'secret':
-      return '';
-    case 'raw':
-      return option.switch === true ? '' : 'TEXT';
-    case 'number':
-      return 'N';
-    case 'duration':
-      return 'TIME';
-    case 'choice':
-      return option.choices.length > 4 ? 'NAME' : option.choices.join('|');
-    case 'choices':
-      return 'NAMES';
-    case 'text':
-      return 'TEXT';
-  }
+  if (option.type === 'choice') return option.choices.length > 4 ? 'NAME' : option.choices.join('|');
+  return option.type === 'raw' && option.switch === true ? '' : PLACEHOLDERS[option.type];
 }
+
+const PLACEHOLDERS = {
+  boolean: '',
+  secret: '',
+  raw: 'TEXT',
+  text: 'TEXT',
+  number: 'N',
+  duration: 'TIME',
+  choices: 'NAMES',
+} as const;
 
 function optionText(option: Option): string {
   const isListed = 'choices' in option && !placeholderOf(option).includes('|');

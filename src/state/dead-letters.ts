@@ -77,7 +77,7 @@ export interface LetterWindow {
   readonly limit: number;
 }
 
-const PAGE_LETTERS = 1000;
+const LISTED_MAX = 1000;
 
 export class LetterStore {
   readonly #transactions: Transactions;
@@ -191,12 +191,17 @@ export class LetterStore {
   /**
    * Yields all letters in a state, by number. It reads them in parts, so letters may be opened and closed in between.
    */
-  *each(state: LetterState): Generator<Letter> {
+  *each(state: LetterState | 'any'): Generator<Letter> {
+    for (const letters of this.inLists(state, LISTED_MAX)) yield* letters;
+  }
+
+  /** Yields the letters as `each` does, in lists of at most `limit`. */
+  *inLists(state: LetterState | 'any', limit: number): Generator<Letter[]> {
     for (let after = 0; ;) {
-      const letters = this.list({ state, after, limit: PAGE_LETTERS });
-      yield* letters;
+      const letters = this.list({ state, after, limit });
       const last = letters.at(-1);
       if (last === undefined) return;
+      yield letters;
       after = last.number;
     }
   }

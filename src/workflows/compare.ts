@@ -98,13 +98,8 @@ export function suspectsOf(
   if (equal !== false) return [];
   using store = VerifyStore.open(verifyPath(spec.ledger), lock);
   const found: Suspect[] = [];
-  for (let after: Buffer = Buffer.alloc(0); found.length < SUSPECTS_MAX;) {
-    const some = store.candidates.list({ state: 'confirmed', after, limit: 1000 });
-    const last = some.at(-1);
-    if (last === undefined) break;
-    found.push(...some.map(suspectFrom));
-    after = last.identity;
-  }
+  for (const candidate of store.candidates.all('confirmed'))
+    if (found.push(suspectFrom(candidate)) === SUSPECTS_MAX) break;
   return found;
 }
 

@@ -8,9 +8,6 @@ import { loadLedgerPath } from '../../spec/load.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson } from './index.ts';
 
-/** How many letters are in memory at a time. */
-const PAGE = 500;
-
 const OPTIONS = {
   state: {
     type: 'choice',
@@ -42,16 +39,12 @@ export const deadLettersList: Command<typeof OPTIONS> = {
     const { Ledger } = await import('../../state/ledger.ts');
     using ledger = Ledger.openReadonly(path);
     const state = options.all ? 'any' : options.state;
-    let after = 0;
-    let page: readonly Letter[];
-    do {
-      page = ledger.letters.list({ state, after, limit: PAGE });
-      for (const letter of page) {
-        after = letter.number;
-        if (!(await out.line(lineOf(letter, state), letterJson(letter)))) return undefined;
-      }
-    } while (page.length === PAGE);
-    if (after === 0) out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters`);
+    let listed = 0;
+    for (const letter of ledger.letters.each(state)) {
+      listed += 1;
+      if (!(await out.line(lineOf(letter, state), letterJson(letter)))) return undefined;
+    }
+    if (listed === 0) out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters`);
     return undefined;
   },
 };

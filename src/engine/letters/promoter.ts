@@ -67,7 +67,7 @@ export class Promoter {
     this.#roundRunning = true;
     while (this.#roundWanted && !reading.aborted) {
       this.#roundWanted = false;
-      for (const letters of this.#open()) {
+      for (const letters of this.#context.ledger.letters.inLists('open', AT_ONCE)) {
         if (reading.aborted) break;
         await this.#retryEach(letters.filter(({ waits }) => waits.for !== 'nothing'));
       }
@@ -80,7 +80,7 @@ export class Promoter {
    */
   async retryAll(which: 'all' | ReadonlySet<number>, reading: AbortSignal): Promise<number> {
     let retried = 0;
-    for (const letters of this.#open()) {
+    for (const letters of this.#context.ledger.letters.inLists('open', AT_ONCE)) {
       if (reading.aborted) break;
       const chosen = letters.filter(({ number }) => which === 'all' || which.has(number));
       retried += chosen.length;
@@ -133,15 +133,5 @@ export class Promoter {
       const waits = pending.waitsForSlot(pending.letterOf(next.identity), slot.hash);
       if (!took && !waits) this.#promoteNext(slot, new Set([...tried, mapKey(next.identity)]));
     });
-  }
-
-  *#open(): Generator<Letter[]> {
-    for (let after = 0; ;) {
-      const letters = this.#context.ledger.letters.list({ state: 'open', after, limit: AT_ONCE });
-      const last = letters.at(-1);
-      if (last === undefined) return;
-      yield letters;
-      after = last.number;
-    }
   }
 }

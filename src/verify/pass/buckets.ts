@@ -91,16 +91,9 @@ export class Buckets {
 
   /** Returns the sum of the contributions in all buckets as hexadecimal text, for the report. */
   text(): string {
-    const all = new Uint32Array(4);
-    for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      let carry = 0;
-      for (let i = 0; i < 4; i += 1) {
-        const sum = (all[i] ?? 0) + (this.#words[bucket * WORDS + SUM + i] ?? 0) + carry;
-        all[i] = sum;
-        carry = sum > 0xffff_ffff ? 1 : 0;
-      }
-    }
-    return [...all]
+    const all = new Buckets();
+    for (let bucket = 0; bucket < BUCKETS; bucket += 1) all.#addHash(SUM, this.#words, bucket * WORDS + SUM);
+    return [...all.#words.subarray(SUM, CROSS_CHECK)]
       .toReversed()
       .map((word) => word.toString(16).padStart(8, '0'))
       .join('');
@@ -108,24 +101,24 @@ export class Buckets {
 
   /** Compares a bucket of this side with the same bucket of the other side. */
   compare(others: Buckets, bucket: number): Compared {
-    const first = bucket * WORDS;
-    const differsIn = (from: number, to: number): boolean => {
-      for (let i = first + from; i < first + to; i += 1) if (this.#words[i] !== others.#words[i]) return true;
-      return false;
-    };
-    return { isUnequal: differsIn(0, CROSS_CHECK), isDoubted: differsIn(CROSS_CHECK, WORDS) };
+    const isSame = this.#comparedWith(others, bucket);
+    return { isUnequal: !isSame(0, CROSS_CHECK), isDoubted: !isSame(CROSS_CHECK, WORDS) };
   }
 
   /** Returns whether a bucket has the same number of documents and the same sum of contributions as in `others`. */
   isSumOf(others: Buckets, bucket: number): boolean {
+    const isSame = this.#comparedWith(others, bucket);
+    return isSame(DOCUMENTS, BYTES) && isSame(SUM, CROSS_CHECK);
+  }
+
+  /** Returns a function that compares the words of a bucket from one offset up to and excluding another. */
+  #comparedWith(others: Buckets, bucket: number): (from: number, to: number) => boolean {
     const first = bucket * WORDS;
-    for (const [at, words] of [
-      [DOCUMENTS, 2],
-      [SUM, 4],
-    ] as const)
-      for (let i = first + at; i < first + at + words; i += 1)
+    return (from, to) => {
+      for (let i = first + from; i < first + to; i += 1)
         if (this.#words[i] !== others.#words[i]) return false;
-    return true;
+      return true;
+    };
   }
 
   #number(at: number): number {
