@@ -162,14 +162,14 @@ async function containerOf(
   parts: DoctorParts,
 ): Promise<Found<ContainerFacts | null>> {
   const { spec } = parts;
-  const place = spec[side];
-  const name: ContainerName = { database: place.database, container: place.container };
+  const address = spec[side];
+  const name: ContainerName = { database: address.database, container: address.container };
   const text = `${name.database}/${name.container}`;
   const facts = await readContainer(account, name, callOf(parts));
   if (facts === undefined) {
     if (side === 'source')
-      throw notInAccount('source', place, 'check --source, and that the endpoint belongs to its account');
-    if (spec.creation.kind === 'none') throw notInAccount('target', place, CREATE_HINT);
+      throw notInAccount('source', address, 'check --source, and that the endpoint belongs to its account');
+    if (spec.creation.kind === 'none') throw notInAccount('target', address, CREATE_HINT);
     return { message: `container ${text} does not exist; cosmig copy will create it`, value: null };
   }
   const count = facts.documentCount === null ? '' : `; about ${formatCount(facts.documentCount)} documents`;

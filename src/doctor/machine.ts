@@ -1,4 +1,4 @@
-/** Checks of this machine: the runtime, the protection of connections, and the place of the ledger. */
+/** Checks of this machine: the runtime, the protection of connections, and the folder of the ledger. */
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError } from '../lib/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * Signs requests with the account key, in the SDK's place: the SDK dates every signature by the clock of this machine,
+ * Signs requests with the account key, instead of the SDK: the SDK dates every signature by the clock of this machine,
  * and the service refuses a date that is more than 15 minutes off (fact SVC-40).
  *
  * Invariant: this machine's clock is used until the service refuses it with a reply whose date differs by about that
