@@ -7,7 +7,7 @@ import { whenAborted } from '../lib/abort.ts';
 import type { EMULATOR_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
-import { describeFsError, describeSpecialFile } from '../lib/fs-error.ts';
+import { A_DEVICE, describeFsError, describeSpecialFile } from '../lib/fs-error.ts';
 
 const OPTIONS = {
   port: {
@@ -147,7 +147,7 @@ function readNames(names: string): string[] {
 
 function readSettings(file: string): Record<string, unknown> {
   const special = describeSpecialFile(file);
-  if (special !== undefined) {
+  if (special !== undefined && special !== A_DEVICE) {
     throw new UsageError(`${file} cannot be used as --config`, {
       why: special,
       hint: 'give a JSON file with settings, for instance {"avad": true}',

@@ -17,14 +17,19 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns what a path names if it is not a file, such as a named pipe, whose opening would wait for ever. Returns
- * undefined for a file, for a folder, and for a missing one.
+ * Returns what a path names if it is not a file: opening a named pipe, for example, would wait for ever. Returns undefined
+ * for a file, for a folder, and for a missing one.
  */
 export function describeSpecialFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const stats = statSync(path);
-  return stats.isFile() || stats.isDirectory() ? undefined : 'it is a pipe, a socket or a device';
+  if (stats.isFIFO()) return 'it is a named pipe';
+  if (stats.isSocket()) return 'it is a socket';
+  return stats.isFile() || stats.isDirectory() ? undefined : A_DEVICE;
 }
+
+/** A device such as /dev/null can be read, but contains no database. */
+export const A_DEVICE = 'it is a device';
 
 /** Returns what an error of the file system means. An unknown error keeps its own message. */
 export function describeFsError(error: unknown): string {

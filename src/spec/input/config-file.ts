@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
 import { CosmigError, type Problem, type UsageError } from '../../lib/errors.ts';
-import { describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
+import { A_DEVICE, describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
@@ -47,7 +47,7 @@ function readBytes(path: string, name: string): Buffer | undefined {
   let file: number | undefined;
   try {
     const special = describeSpecialFile(path);
-    if (special !== undefined) throw refused(name, `${name} is not a file`, special);
+    if (special !== undefined && special !== A_DEVICE) throw refused(name, `${name} is not a file`, special);
     file = openSync(path, 'r');
     const bytes = Buffer.alloc(SIZE_MAX + 1);
     let length = 0;
