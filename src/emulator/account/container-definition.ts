@@ -163,20 +163,20 @@ export function parseDefinition(body: JsonObject): ContainerDefinition {
   };
 }
 
+/** Members of a definition that stand for a feature which the emulator does not have: what to call it, and where. */
+const UNSUPPORTED: readonly (readonly [feature: string, field: string, member?: string])[] = [
+  ['Computed properties', 'computedProperties'],
+  ['Client encryption', 'clientEncryptionPolicy', 'includedPaths'],
+  ['Data masking', 'dataMaskingPolicy', 'includedPaths'],
+  ['A materialized view', 'materializedViewDefinition', 'definition'],
+];
+
 /** Refuses a new definition with a feature that the emulator does not have, or with parts that contradict each other. */
 export function refuseUnsupported(body: JsonObject): void {
-  const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
-  if (isFilled(own(body, 'computedProperties'))) {
-    throw new Refusal(501, 'Computed properties (computedProperties) are not supported by this emulator.');
-  }
-  if (isFilled(own(own(body, 'clientEncryptionPolicy'), 'includedPaths'))) {
-    throw new Refusal(501, 'Client encryption (clientEncryptionPolicy) is not supported by this emulator.');
-  }
-  if (isObject(own(body, 'materializedViewDefinition'))) {
-    throw new Refusal(
-      501,
-      'Materialized views (materializedViewDefinition) are not supported by this emulator.',
-    );
+  for (const [feature, field, member] of UNSUPPORTED) {
+    const value = member === undefined ? own(body, field) : own(own(body, field), member);
+    if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue;
+    throw new Refusal(501, `${feature} (${field}) cannot be used in this emulator, which does not have it.`);
   }
   refuseContradictions(body);
 }

@@ -136,6 +136,7 @@ forEachBackend('features that the emulator does not have', (backend) => {
       { clientEncryptionPolicy: { policyFormatVersion: 1, includedPaths: [{ path: '/secret' }] } },
       /client encryption/i,
     ],
+    ['data masking', { dataMaskingPolicy: { includedPaths: [{ path: '/' }] } }, /data masking/i],
     [
       'a materialized view',
       { materializedViewDefinition: { sourceCollectionId: 'x', definition: 'SELECT * FROM c' } },
