@@ -88,7 +88,7 @@ describe('side sums: entries of a page', () => {
       for (let row = 0; row < scan.count; row += 1) {
         const text = (node: number): string | null => {
           const value = scan.bytes(row, node).toString();
-          return value === '' || value.startsWith('{') ? null : value;
+          return /^($|[{[])/.test(value) ? null : value;
         };
         if (Number(text(scan.nodes.lsn)) <= FENCE) inside += 1;
         const one = found.get(row);
@@ -121,7 +121,7 @@ describe('side sums: entries of a page', () => {
       documents: 4,
       isBeyond: false,
     });
-    expect(tally.refused).toEqual({ 'invalid-key': 1, 'missing-key': 1, 'key-too-long': 1 });
+    expect(tally.refused).toEqual({ 'missing-key': 2, 'key-too-long': 1 });
     expect(tally.buckets.total().documents).toBe(4);
   });
 
