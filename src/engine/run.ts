@@ -184,10 +184,10 @@ function endBadly(
   }
 }
 
-type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };
+type WorkParts = Omit<RunParts, 'connections'> & Prepared & { readonly accounts: Accounts };
 type Body = (leases: LeasesParts) => Promise<void>;
 
-async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapshot> {
+export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapshot> {
   const { spec, clock, random, log, ledger, containers, accounts, drain, abort, onPoint = () => {} } = parts;
   const say = parts.say ?? ((text: string) => log.info(text));
   const timing = { ...TIMING, ...parts.timing };

@@ -22,14 +22,23 @@ export interface KnownKey {
   effectiveKey: string | undefined;
 }
 
+/** The memory of a cache has two megabytes, so it is allocated when the first key is remembered. */
+class Memory {
+  readonly known: Array<KnownKey | undefined> = [];
+  readonly sizes = new Uint8Array(BUCKETS * WAYS);
+  readonly hashes = new Int32Array(BUCKETS * WAYS);
+  readonly bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
+  readonly oldest = new Uint8Array(BUCKETS);
+
+  constructor() {
+    this.known.length = BUCKETS * WAYS;
+  }
+}
+
 export class KeyCache {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  readonly #known: Array<KnownKey | undefined> = Array.from({ length: BUCKETS * WAYS });
-  readonly #sizes = new Uint8Array(BUCKETS * WAYS);
-  readonly #hashes = new Int32Array(BUCKETS * WAYS);
-  readonly #bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
-  readonly #oldest = new Uint8Array(BUCKETS);
+  #memory: Memory | undefined;
   /** Bytes of the last lookup. Its hash and its bucket follow; the bucket is -1 if the input cannot be cached. */
   readonly #asked = new Uint8Array(BYTES_MAX);
   #askedHash = 0;
@@ -45,10 +54,11 @@ export class KeyCache {
   /** Returns the cached key of a row; undefined if it is not cached. */
   find(row: number): KnownKey | undefined {
     this.#bucket = this.#ask(row);
-    if (this.#bucket < 0) return undefined;
+    const memory = this.#memory;
+    if (this.#bucket < 0 || memory === undefined) return undefined;
     const first = this.#bucket * WAYS;
     for (let way = first; way < first + WAYS; way += 1)
-      if (this.#hashes[way] === this.#askedHash && this.#isAsked(way)) return this.#known[way];
+      if (memory.hashes[way] === this.#askedHash && this.#isAsked(memory, way)) return memory.known[way];
     return undefined;
   }
 
@@ -58,21 +68,22 @@ export class KeyCache {
     const bucket = this.#bucket;
     if (bucket < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    const oldest = this.#oldest[bucket] ?? 0;
-    this.#oldest[bucket] = (oldest + 1) % WAYS;
+    const memory = (this.#memory ??= new Memory());
+    const oldest = memory.oldest[bucket] ?? 0;
+    memory.oldest[bucket] = (oldest + 1) % WAYS;
     const way = bucket * WAYS + oldest;
-    this.#known[way] = known;
-    this.#sizes[way] = this.#askedBytes;
-    this.#hashes[way] = this.#askedHash;
+    memory.known[way] = known;
+    memory.sizes[way] = this.#askedBytes;
+    memory.hashes[way] = this.#askedHash;
     const from = way * BYTES_MAX;
-    for (let i = 0; i < this.#askedBytes; i += 1) this.#bytes[from + i] = this.#asked[i] ?? 0;
+    for (let i = 0; i < this.#askedBytes; i += 1) memory.bytes[from + i] = this.#asked[i] ?? 0;
     return known;
   }
 
-  #isAsked(way: number): boolean {
-    if (this.#sizes[way] !== this.#askedBytes) return false;
+  #isAsked({ sizes, bytes }: Memory, way: number): boolean {
+    if (sizes[way] !== this.#askedBytes) return false;
     const from = way * BYTES_MAX;
-    for (let i = 0; i < this.#askedBytes; i += 1) if (this.#bytes[from + i] !== this.#asked[i]) return false;
+    for (let i = 0; i < this.#askedBytes; i += 1) if (bytes[from + i] !== this.#asked[i]) return false;
     return true;
   }
 

@@ -71,7 +71,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/copy/trouble.test.ts',
-    by: 'a write that reaches another container',
+    by: 'the target, during writes',
   },
   {
     name: 'anchors-over-ranges-of-before',

@@ -1,11 +1,13 @@
 // Each rule that keeps a promise is taken out, and something must notice: `npm run mutations [-- NAME...]`.
-//   --runs N       seeds of the fault runs for each mutation of the mover, 12 by default
-//   --model        only the model
+//   --model        only the model, without each of its rules
+//   --engine       only the engine in the world of the model, without each rule of the model and each of its own
 //   --tests        only the rules of verify and cutover
+//   --faults       only the fault runs, for some rules of the mover
+//   --runs N       seeds of the fault runs for each rule, 12 by default
 //   --parallel N   fault runs at once, 3 by default
-// The model must notice each of the mover's. The fault runs are asked with the rule taken out of the real engine, in a
-// clone of HEAD; what they notice within so many seeds depends on the machine, and is reported, not demanded. A rule of
-// verify or cutover has one test each, which must fail without it.
+// Every rule but those of the fault runs has one test, which must fail without it. The fault runs are asked with the
+// rule taken out of the whole program; what they notice within so many seeds depends on the machine, and is reported,
+// not demanded. All this happens in a clone of HEAD.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,13 +16,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { CASES } from '../model/cases.ts';
 import { explore } from '../model/scheduler.ts';
-import { CUTOVER_RULES } from './mutations-cutover.ts';
-import { DOCUMENT_RULES } from './mutations-documents.ts';
-import { LOAD_RULES } from './load/mutations.ts';
-import { PATCHES, type Edit, type Patch, type Rule } from './mutations-patches.ts';
-import { LEDGER_RULES } from './ledger/mutations.ts';
-import { SERVICE_RULES } from './mutations-service.ts';
-import { VERIFY_RULES } from './mutations-verify.ts';
+import { MUTATIONS, type Mutation } from '../model/mutations.ts';
+import { DRIVEN, FAULTY, TESTED } from './mutations/all-rules.ts';
+import type { Edit, Rule } from './mutations-patches.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The table's seed fails at once; after a change of the model one further on does. */
@@ -32,7 +30,9 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '12' },
     parallel: { type: 'string', default: '3' },
     model: { type: 'boolean', default: false },
+    engine: { type: 'boolean', default: false },
     tests: { type: 'boolean', default: false },
+    faults: { type: 'boolean', default: false },
   },
 });
 
@@ -41,7 +41,7 @@ function say(text: string): void {
 }
 
 /** What the model says to a mover without this rule. */
-function askModel({ name }: Patch): string | undefined {
+function askModel(name: Mutation): string | undefined {
   const { seed, scenario, steps } = CASES[name];
   for (let next = seed; next < seed + MODEL_RUNS_MAX; next += 1) {
     const finding = explore(next, { mutation: name, steps: steps ?? false, scenario });
@@ -60,23 +60,34 @@ function apply(folder: string, { file, find, replace }: Edit): void {
   writeFileSync(path, parts.join(replace));
 }
 
-/** Does something in a clone of HEAD without a rule. */
-function without<T>({ name, edits }: Pick<Rule, 'name' | 'edits'>, body: (folder: string) => T): T {
-  const folder = mkdtempSync(join(tmpdir(), `cosmig-mutation-${name}-`));
+let cloned: string | undefined;
+
+/** A clone of HEAD. What was installed and built is the same. */
+function cloneOfHead(): string {
+  if (cloned !== undefined) return cloned;
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-mutations-'));
+  cloned = folder;
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  execFileSync('git', ['clone', '--quiet', ROOT, folder]);
+  for (const each of ['node_modules', 'dist']) symlinkSync(join(ROOT, each), join(folder, each));
+  return folder;
+}
+
+/** Does something in the clone without a rule. */
+function without<T>({ edits }: Pick<Rule, 'edits'>, body: (folder: string) => T): T {
+  const folder = cloneOfHead();
+  const texts = new Map(edits.map(({ file }) => [file, readFileSync(join(folder, file))]));
   try {
-    execFileSync('git', ['clone', '--quiet', ROOT, folder]);
-    // What was installed and built is the same.
-    for (const each of ['node_modules', 'dist']) symlinkSync(join(ROOT, each), join(folder, each));
     for (const edit of edits) apply(folder, edit);
     return body(folder);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    for (const [file, text] of texts) writeFileSync(join(folder, file), text);
   }
 }
 
 /** What the fault runs say to the real engine without this rule. */
-function askFaults(patch: Patch): string | undefined {
-  return without(patch, (folder) => {
+function askFaults(rule: Rule): string | undefined {
+  return without(rule, (folder) => {
     const { stdout } = spawnSync(
       process.execPath,
       [
@@ -126,54 +137,57 @@ function askTest(rule: Rule): string | undefined {
       '--outputFile',
       report,
     ];
-    spawnSync(process.execPath, argv, { cwd: folder, stdio: 'ignore' });
+    rmSync(report, { force: true });
+    // The stories start no process, so nothing has to be compiled for one.
+    const built = rule.test.startsWith('test/model/') ? 'nothing' : '';
+    spawnSync(process.execPath, argv, {
+      cwd: folder,
+      stdio: 'ignore',
+      env: { ...process.env, COSMIG_TEST_BUILD: built },
+    });
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Ran;
     const all = testResults.flatMap(({ assertionResults }) => assertionResults);
     return all.find(({ status }) => status === 'failed')?.fullName;
   });
 }
 
-const RULES = [
-  ...DOCUMENT_RULES,
-  ...VERIFY_RULES,
-  ...CUTOVER_RULES,
-  ...LEDGER_RULES,
-  ...SERVICE_RULES,
-  ...LOAD_RULES,
-];
-const known = new Set<string>([...PATCHES, ...RULES].map(({ name }) => name));
+const ALL = [...TESTED, ...DRIVEN];
+const known = new Set<string>(ALL.map(({ name }) => name));
 for (const name of positionals) if (!known.has(name)) throw new Error(`unknown rule ${name}`);
 const isAsked = ({ name }: { readonly name: string }): boolean =>
   positionals.length === 0 || positionals.includes(name);
+const isGroupAsked = (group: 'model' | 'engine' | 'tests' | 'faults'): boolean =>
+  values[group] || !(values.model || values.engine || values.tests || values.faults);
 
 // All of them are named at once, before the first run.
-const stale = [...PATCHES, ...RULES]
-  .filter(isAsked)
-  .flatMap(({ name, edits }) =>
-    edits
-      .filter(({ file, find }) => readFileSync(join(ROOT, file), 'utf8').split(find).length !== 2)
-      .map(() => name),
-  );
+const stale = ALL.filter(isAsked).flatMap(({ name, edits }) =>
+  edits
+    .filter(({ file, find }) => readFileSync(join(ROOT, file), 'utf8').split(find).length !== 2)
+    .map(() => name),
+);
 if (stale.length > 0) throw new Error(`the code has changed under these, look at them: ${stale.join(', ')}`);
 
 const rows: string[] = [];
-for (const patch of values.tests ? [] : PATCHES.filter(isAsked)) {
-  const model = askModel(patch);
-  say(`${patch.name}: the model ${model === undefined ? 'DID NOT NOTICE' : `noticed: ${model}`}`);
-  if (model === undefined) process.exitCode = 1;
-  if (values.model) continue;
-  const faults = askFaults(patch);
-  say(
-    `  the fault runs ${faults === undefined ? `did not notice within ${values.runs} seeds` : `noticed:\n    ${faults}`}`,
-  );
-  rows.push(
-    `${patch.name.padEnd(40)} ${model === undefined ? '-' : 'model'} ${faults === undefined ? '-' : 'faults'}`,
-  );
+function note(name: string, by: string, noticed: string | undefined): void {
+  say(`${name}: ${noticed === undefined ? `${by} DID NOT NOTICE` : `${by} noticed: ${noticed}`}`);
+  rows.push(`${name.padEnd(40)} ${noticed === undefined ? '-' : by}`);
 }
-for (const rule of values.model ? [] : RULES.filter(isAsked)) {
-  const test = askTest(rule);
-  say(`${rule.name}: ${test === undefined ? 'NO TEST NOTICED' : `noticed: ${test}`}`);
-  if (test === undefined) process.exitCode = 1;
-  rows.push(`${rule.name.padEnd(40)} ${test === undefined ? '-' : 'test'}`);
+
+if (isGroupAsked('model')) {
+  for (const name of MUTATIONS.filter((one) => isAsked({ name: one }))) {
+    const noticed = askModel(name);
+    note(name, 'the model', noticed);
+    if (noticed === undefined) process.exitCode = 1;
+  }
+}
+const asked = [...(isGroupAsked('engine') ? DRIVEN : []), ...(isGroupAsked('tests') ? TESTED : [])];
+for (const rule of asked.filter(isAsked)) {
+  const noticed = askTest(rule);
+  note(rule.name, 'its test', noticed);
+  if (noticed === undefined) process.exitCode = 1;
+}
+if (isGroupAsked('faults')) {
+  for (const rule of FAULTY.filter(isAsked))
+    note(rule.name, `the fault runs (${values.runs} seeds)`, askFaults(rule));
 }
 if (rows.length > 0) say(`\n${rows.join('\n')}`);

@@ -71,7 +71,7 @@ function other(key: Key): Key {
   return key === 'P' ? 'Q' : 'P';
 }
 
-export function isLive(source: Source, scenario: Scenario, id: Identity): boolean {
+export function isLive(source: Source, scenario: Pick<Scenario, 'deletes'>, id: Identity): boolean {
   const now = source.now(id);
   return now !== null && !(scenario.deletes === 'marker' && now.marked);
 }

@@ -4,12 +4,24 @@
  */
 import { isLive } from './application.ts';
 import type { Letter } from './mover/ledger.ts';
-import { slotOf, type Identity, type Slot, type Version } from './source.ts';
+import type { Scenario } from './scenario.ts';
+import { slotOf, type Identity, type Slot, type Source, type Version } from './source.ts';
 import type { Copy } from './target.ts';
-import type { World } from './world.ts';
+
+/** What the oracle looks at: the world of the model, or one in which the engine runs. */
+export interface Judged {
+  readonly scenario: Pick<Scenario, 'deletes' | 'identities'>;
+  readonly source: Source;
+  readonly target: { readonly now: ReadonlyMap<Slot, Copy> };
+  readonly ledger: {
+    readonly letters: ReadonlyMap<Identity, Letter>;
+    rowOf(id: Identity): { readonly slot: Slot | null } | undefined;
+  };
+  readonly foreign: ReadonlySet<Slot>;
+}
 
 /** What is wrong, or nothing. `reconciled`: nothing may remain of deleted documents in any mode. */
-export function judgeWorld(world: World, { reconciled }: { reconciled: boolean }): string | null {
+export function judgeWorld(world: Judged, { reconciled }: { reconciled: boolean }): string | null {
   const lenient = world.scenario.deletes === 'reconcile' && !reconciled;
   for (const id of world.scenario.identities) {
     const wrong = isLive(world.source, world.scenario, id)
@@ -20,11 +32,11 @@ export function judgeWorld(world: World, { reconciled }: { reconciled: boolean }
   return judgeStrangers(world) ?? judgeLedger(world);
 }
 
-function copiesOf(world: World, id: Identity): [Slot, Copy][] {
+function copiesOf(world: Judged, id: Identity): [Slot, Copy][] {
   return [...world.target.now].filter(([, { owner }]) => owner === id);
 }
 
-function judgeLive(world: World, id: Identity, lenient: boolean): string | null {
+function judgeLive(world: Judged, id: Identity, lenient: boolean): string | null {
   const version = world.source.now(id);
   if (version === null) return null;
   const slot = slotOf(id, version);
@@ -42,7 +54,7 @@ function judgeLive(world: World, id: Identity, lenient: boolean): string | null 
   return true_ ? null : `${id} has a letter, and its reason (${letter.reason} at ${letter.slot}) is not true`;
 }
 
-function isTrue(world: World, { id, slot, reason }: Letter, version: Version, lenient: boolean): boolean {
+function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, lenient: boolean): boolean {
   const holder = slot === null ? undefined : world.target.now.get(slot);
   switch (reason) {
     case 'invalid-key':
@@ -72,27 +84,27 @@ function isTrue(world: World, { id, slot, reason }: Letter, version: Version, le
 }
 
 /** Does the source put `id` there? A deleted holder that no feed reports counts until it is reconciled. */
-function holds(world: World, id: Identity, slot: Slot | null, lenient: boolean): boolean {
+function holds(world: Judged, id: Identity, slot: Slot | null, lenient: boolean): boolean {
   if (!isLive(world.source, world.scenario, id)) return lenient;
   const version = world.source.now(id);
   return version !== null && slotOf(id, version) === slot;
 }
 
-function judgeGone(world: World, id: Identity, lenient: boolean): string | null {
+function judgeGone(world: Judged, id: Identity, lenient: boolean): string | null {
   if (lenient) return null;
   const [copy] = copiesOf(world, id);
   if (copy !== undefined) return `${id} is deleted, and a copy is at ${copy[0]}`;
   return world.ledger.letters.has(id) ? `${id} is deleted, and its letter is open` : null;
 }
 
-function judgeStrangers(world: World): string | null {
+function judgeStrangers(world: Judged): string | null {
   for (const slot of world.foreign)
     if (world.target.now.get(slot)?.owner !== null) return `the stranger at ${slot} is gone`;
   return null;
 }
 
 /** Later deletes, status, counts and the cutover's gate believe the ledger: it has to know each copy. */
-function judgeLedger(world: World): string | null {
+function judgeLedger(world: Judged): string | null {
   for (const [slot, { owner }] of world.target.now) {
     if (owner === null) continue;
     const row = world.ledger.rowOf(owner);

@@ -1,0 +1,251 @@
+/** Rules of the engine that the model does not name, each with the edit that takes it out and the story that notices. */
+import type { Edit, Rule } from '../mutations-patches.ts';
+
+const APPLY = 'src/engine/apply/apply.ts';
+const PLACE = 'src/engine/apply/put-in-slot.ts';
+const SLOTS = 'src/engine/apply/target-slots.ts';
+const SETTLE = 'src/engine/unit/settle.ts';
+const ANCHOR = 'src/engine/leases/anchor.ts';
+const PIPELINE = 'src/engine/leases/page-pipeline.ts';
+const COPY = 'src/engine/copy/copy-page.ts';
+const EXECUTE = 'src/cosmos/bulk/execute.ts';
+const BATCH = 'src/cosmos/bulk/batch-request.ts';
+
+const EDITS = {
+  'anchor-before-primed': [
+    {
+      file: ANCHOR,
+      find: "  const primed = await read('all-versions');\n  const reached = await read('latest-version');\n",
+      replace: "  const reached = before;\n  const primed = await read('all-versions');\n",
+    },
+    {
+      file: ANCHOR,
+      find: 'Math.max(reached.lsn, primed.lsn)',
+      replace: 'reached.lsn',
+    },
+  ],
+  'anchor-of-the-feed-alone': [
+    { file: ANCHOR, find: 'Math.max(reached.lsn, primed.lsn)', replace: 'reached.lsn' },
+  ],
+  'outcomes-not-counted': [
+    {
+      file: BATCH,
+      find: '  if (replies.count !== count)\n',
+      replace: '  if (replies.count > count)\n',
+    },
+    {
+      file: BATCH,
+      find: 'for (let row = 0; row < count; row += 1) {',
+      replace: 'for (let row = 0; row < replies.count; row += 1) {',
+    },
+    {
+      file: EXECUTE,
+      find: "const reply = must(outcomes[row], 'a reply has an outcome for each operation');",
+      replace: "const reply = outcomes[row] ?? { kind: 'done', status: 201, substatus: 0, chargeRu: 0 };",
+    },
+  ],
+  'intent-answered-before-written': [
+    {
+      file: 'src/state/intent-group.ts',
+      find: '      this.#waiting.push({ intent, resolve, reject });\n',
+      replace: '      this.#waiting.push({ intent, resolve, reject });\n      resolve();\n',
+    },
+  ],
+  'write-before-intent': [
+    {
+      file: PLACE,
+      find: "  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot }]);\n",
+      replace:
+        "  if (!unit.claims(identity, slot)) void unit.begin([{ kind: 'write', identity, slot }]).catch(() => {});\n",
+    },
+  ],
+  'copied-before-intent': [
+    {
+      file: COPY,
+      find: 'if (count > 0) await unit.begin([], { indexId, parts, outcomes });',
+      replace: 'if (count > 0) void unit.begin([], { indexId, parts, outcomes }).catch(() => {});',
+    },
+  ],
+  'changed-before-intent': [
+    {
+      file: 'src/engine/tail/change-page.ts',
+      find: 'if (claims.length > 0) await unit.begin(claims);',
+      replace: 'if (claims.length > 0) void unit.begin(claims).catch(() => {});',
+    },
+  ],
+  'removed-before-intent': [
+    {
+      file: PLACE,
+      find: "  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);\n",
+      replace:
+        "  if (!unit.claims(identity, slot)) void unit.begin([{ kind: 'remove', identity, slot }]).catch(() => {});\n",
+    },
+  ],
+  'takeover-before-intent': [
+    {
+      file: PLACE,
+      find: "  await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);\n",
+      replace: "  void unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]).catch(() => {});\n",
+    },
+  ],
+  'stranger-taken-for-ours': [
+    {
+      file: PLACE,
+      find: '  if (row !== null) return row.slot !== null && row.slot.equals(slot.hash);\n',
+      replace: '  if (row === null || row.slot === null || row.slot.equals(slot.hash)) return true;\n',
+    },
+  ],
+  'equal-lsn-is-new': [
+    {
+      file: APPLY,
+      find: "return !comparable || lsn > row.lsn ? 'new' : 'ask';",
+      replace: "return !comparable || lsn >= row.lsn ? 'new' : 'ask';",
+    },
+  ],
+  'older-lsn-is-new': [
+    {
+      file: APPLY,
+      find: "return !comparable || lsn > row.lsn ? 'new' : 'ask';",
+      replace: "return !comparable || lsn !== row.lsn ? 'new' : 'ask';",
+    },
+  ],
+  'lsn-goes-back': [
+    {
+      file: APPLY,
+      find: 'return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };',
+      replace: 'return { feed, lsn };',
+    },
+  ],
+  'letter-of-a-deleted-document': [
+    {
+      file: APPLY,
+      find: '...nowhere, ...orderOf(change, row) });\n  closeLetter(context, unit, identity);\n',
+      replace: '...nowhere, ...orderOf(change, row) });\n',
+    },
+  ],
+  'unique-letter-waits-for-any-value': [
+    {
+      file: APPLY,
+      find: 'return waitsHere && context.unique.wants(identity.hash, context.unique.valuesOf(body));',
+      replace: 'return waitsHere && body.length > 0;',
+    },
+  ],
+  'unique-letters-not-retried': [
+    {
+      file: 'src/engine/letters/promoter.ts',
+      find: '    if (!unique.exist || given?.length === 0) return;\n',
+      replace: '    if (unique.exist || given?.length === 0) return;\n',
+    },
+  ],
+  'position-behind-the-anchor': [
+    {
+      file: PIPELINE,
+      find: 'const isWhole = copied?.beyond !== true && changes?.beyond !== true;',
+      replace: 'const isWhole = copied !== undefined || changes !== undefined || page.status > 0;',
+    },
+  ],
+  'no-token-after-ambiguity': [{ file: SLOTS, find: '    this.#executor.giveUpSessions();\n', replace: '' }],
+  'no-wait-after-ambiguity': [{ file: SLOTS, find: '        await this.waitOutTimeout();\n', replace: '' }],
+  'copied-and-not-waited': [
+    {
+      file: COPY,
+      find: "      if (held.written === 'ambiguous') await context.slots.waitOutTimeout();\n",
+      replace: '',
+    },
+  ],
+  'etag-kept-by-settle': [
+    { file: SETTLE, find: '      etag: null,\n', replace: '      etag: row?.etag ?? null,\n' },
+  ],
+  'settled-takeover-forgotten': [
+    {
+      file: SETTLE,
+      find: '  await settleEach(takeovers, async (claim, findings) => settleTakeover(context, claim, findings));\n',
+      replace: '',
+    },
+  ],
+  'settled-in-two-slots': [
+    {
+      file: SETTLE,
+      find: 'if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;',
+      replace: 'if (wanted !== null) kept = slot;',
+    },
+  ],
+  'replace-without-etag': [
+    {
+      file: SLOTS,
+      find: 'body.replace(slot.key, { id: idOf(identity), ifMatch: etag })',
+      replace: 'body.replace(slot.key, { id: idOf(identity), ...(etag === "" ? { ifMatch: etag } : {}) })',
+    },
+  ],
+  'commits-out-of-order': [
+    {
+      file: PIPELINE,
+      find: '    await orAborted(previous, context.signal);\n',
+      replace: '    void previous;\n',
+    },
+    {
+      file: 'src/state/units.ts',
+      find: "      assert(oldest >= page, 'a position moves when all older pages of its lease are committed');\n",
+      replace: '      void oldest;\n',
+    },
+  ],
+  'retry-shared-with-one-that-began': [
+    {
+      file: 'src/engine/letters/promoter.ts',
+      find: 'if (begun === undefined) return this.#begin(key, letter);',
+      replace: 'if (begun !== undefined) return begun;\n      return this.#begin(key, letter);',
+    },
+  ],
+  'children-forget-their-parents': [
+    {
+      file: 'src/cosmos/feed/session-tokens.ts',
+      find: 'return this.#join([...range.parents, range.id]);',
+      replace: 'return this.#join([range.id]);',
+    },
+  ],
+  'equal-event-superseded': [
+    {
+      file: 'src/engine/unit/sequencer.ts',
+      find: ' && other.order.lsn !== lsn,',
+      replace: ',',
+    },
+  ],
+} satisfies Readonly<Record<string, readonly Edit[]>>;
+
+const STORIES = 'test/model/engine/stories';
+
+const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: string]>> = {
+  'anchor-before-primed': ['anchors', 'after the anchor was looked for'],
+  'anchor-of-the-feed-alone': ['anchors', 'from a replica behind AVAD'],
+  'outcomes-not-counted': ['slots', 'one outcome is missing'],
+  'intent-answered-before-written': ['full-disk', 'a page of the copy'],
+  'write-before-intent': ['full-disk', 'a slot that only'],
+  'copied-before-intent': ['full-disk', 'a page of the copy'],
+  'changed-before-intent': ['full-disk', 'a page of the tail'],
+  'removed-before-intent': ['full-disk', 'a removal'],
+  'takeover-before-intent': ['full-disk', 'a takeover'],
+  'stranger-taken-for-ours': ['slots', 'looks like a source document'],
+  'equal-lsn-is-new': ['order', 'in one transaction'],
+  'older-lsn-is-new': ['order', 'and lives'],
+  'lsn-goes-back': ['order', 'and lives'],
+  'letter-of-a-deleted-document': ['letters', 'the document of a letter is deleted'],
+  'unique-letter-waits-for-any-value': ['letters', 'wants another that is given up'],
+  'unique-letters-not-retried': ['letters', 'leaves another slot'],
+  'position-behind-the-anchor': ['anchors', 'shares a page with the copy'],
+  'no-token-after-ambiguity': ['slots', 'the reply to a write of the tail is lost'],
+  'no-wait-after-ambiguity': ['slots', 'the reply to a write of the tail is lost'],
+  'copied-and-not-waited': ['slots', 'the reply to a create of the copy is lost'],
+  'etag-kept-by-settle': ['intents', 'the newer one is not a replay'],
+  'settled-takeover-forgotten': ['intents', 'crash after a takeover'],
+  'settled-in-two-slots': ['intents', 'between the new slot and the old one'],
+  'replace-without-etag': ['slots', 'another writer changes a copy'],
+  'commits-out-of-order': ['intents', 'a newer page is done before'],
+  'retry-shared-with-one-that-began': ['letters', 'while a retry is being refused'],
+  'children-forget-their-parents': ['slots', 'in a range that was split'],
+  'equal-event-superseded': ['slots', 'two versions of one transaction'],
+};
+
+export const ENGINE_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, edits]) => {
+  const [file, by] = NOTICED[name as keyof typeof EDITS];
+  return { name, edits, test: `${STORIES}/${file}.test.ts`, by };
+});

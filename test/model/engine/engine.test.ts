@@ -1,0 +1,25 @@
+/**
+ * The engine in the world of the model: the same application, feeds, target, network and crashes, and the same oracle.
+ * The engine, the ledger and the transport are the real ones; only the network, time and the account are the model's.
+ * `COSMIG_ENGINE_RUNS` raises the number of runs; `COSMIG_SEED` replays one.
+ */
+import { expect, test } from 'vitest';
+import { sized } from '../../helpers/nightly.ts';
+import { describeEngineFinding, exploreEngine } from './engine-scheduler.ts';
+
+// Most of a run is starting and ending processes, so a few seconds of a core are some dozen runs.
+const RUNS = Number(process.env['COSMIG_ENGINE_RUNS'] ?? sized({ daily: 40, nightly: 2000 }));
+const SEED = process.env['COSMIG_SEED'];
+
+test(
+  'engine: any interleaving -> every promise holds',
+  async () => {
+    const seeds =
+      SEED === undefined || SEED === '' ? Array.from({ length: RUNS }, (_, n) => n + 1) : [Number(SEED)];
+    for (const seed of seeds) {
+      const finding = await exploreEngine(seed);
+      expect(finding === null ? null : describeEngineFinding(finding)).toBeNull();
+    }
+  },
+  60_000 + RUNS * 1000,
+);

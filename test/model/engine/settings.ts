@@ -1,0 +1,72 @@
+/** Owns the migration that the model's documents make: from the key /tenant to the key /key. */
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
+import type { ContainerPair } from '../../../src/engine/assemble.ts';
+import { loadSpec } from '../../../src/spec/load.ts';
+import type { MigrationSpec } from '../../../src/spec/migration-spec.ts';
+import type { Timing } from '../../../src/spec/timing.ts';
+import type { Scenario } from '../scenario.ts';
+
+export const ENDPOINT = 'https://model.example/';
+export const KEY = Buffer.from('a key of no account').toString('base64');
+
+/** The times of the product, but nothing is shown. */
+export const TIMING: Timing = { requestTimeoutMs: 45_000, pollMs: 1000, showMs: 86_400_000 };
+
+const FLAGS = { avad: 'avad', marker: 'marker:/marked', reconcile: 'reconcile' } as const;
+
+export function specFor(deletes: Scenario['deletes']): MigrationSpec {
+  const { spec } = loadSpec({
+    options: {
+      source: ['shop/orders'],
+      target: ['shop/by-key'],
+      ledger: ['/model/ledger.db'],
+      partitionKey: ['/key'],
+      missingKey: ['dead-letter'],
+      deletes: [FLAGS[deletes]],
+      yes: ['true'],
+    },
+    env: { COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${ENDPOINT};AccountKey=${KEY};` },
+    clock: systemClock,
+  });
+  return spec;
+}
+
+export function containersFor({ deletes, uniqueKeys }: Scenario): ContainerPair {
+  const unique = { uniqueKeys: uniqueKeys ? [{ paths: ['/unique'] }] : [] };
+  return {
+    source: factsOf('orders', '/tenant', {}),
+    target: factsOf('by-key', '/key', unique),
+    deletes,
+  };
+}
+
+function factsOf(container: string, key: string, uniqueKeyPolicy: unknown): ContainerFacts {
+  return {
+    name: { database: 'shop', container },
+    account: { id: 'model', multiWrite: false },
+    rid: container === 'orders' ? 'source' : 'target',
+    etag: '"definition"',
+    keyPaths: [key],
+    keyKind: 'hash-v2',
+    hasSystemKey: false,
+    defaultTtl: null,
+    settings: {
+      indexingPolicy: {},
+      uniqueKeyPolicy,
+      computedProperties: null,
+      conflictResolutionPolicy: null,
+      geospatialConfig: null,
+      vectorEmbeddingPolicy: null,
+      fullTextPolicy: null,
+      clientEncryptionPolicy: null,
+    },
+    analyticalTtl: null,
+    changeFeedPolicy: null,
+    dataMaskingPolicy: null,
+    throughput: { kind: 'serverless' },
+    documentCount: null,
+    sizeBytes: null,
+    definition: {},
+  };
+}
