@@ -3,7 +3,7 @@
  *
  * Invariant: the tree of an expression is shallow enough to be walked recursively, however long the query is.
  */
-import { functionNamed } from '../evaluate/functions.ts';
+import { functionNamed } from '../evaluate/functions/functions.ts';
 import type { Token } from './lexer.ts';
 import { AGGREGATES, ARITHMETIC, BEYOND, BITWISE, COMPARISONS, CONSTANTS, POWER } from './operators.ts';
 import { type Expression, type NamedExpression, unsupported } from './syntax.ts';

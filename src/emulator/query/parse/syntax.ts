@@ -4,7 +4,7 @@
  * Invariant: a refusal names the position at which parsing stopped.
  */
 import { Refusal } from '../../http/refusal.ts';
-import type { ScalarFunction } from '../evaluate/functions.ts';
+import type { ScalarFunction } from '../evaluate/functions/scalar-function.ts';
 import type { ComparisonOperator, PathStep, SqlValue } from '../evaluate/values.ts';
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
