@@ -186,7 +186,8 @@ CREATE TABLE runs (
   ended_at_ms        INTEGER, -- null: still running, or killed
   outcome            TEXT,
   reported_at_ms     INTEGER, -- when the command last reported its progress
-  report             TEXT -- the last report as JSON (RunReport in src/state/runs.ts)
+  report             TEXT, -- the last report as JSON (RunReport in src/state/runs.ts)
+  last_request       TEXT -- JSON: when the run last began a request to the target (LastRequest in src/state/runs.ts)
 ) STRICT;
 
 -- What happened, in order (src/state/journal.ts lists the events).

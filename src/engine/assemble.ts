@@ -18,6 +18,8 @@ import { Backlog } from './progress/backlog.ts';
 import { PendingOutcomes } from './unit/pending-outcomes.ts';
 import type { RunContext } from './context.ts';
 import { CrashPoints, type CrashPoint } from './unit/crash-points.ts';
+import { RequestNotes } from './unit/last-request.ts';
+import { currentMoment } from './unit/machine-time.ts';
 import { RunTotals } from './unit/run-totals.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
@@ -105,6 +107,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
   for (const { anchor } of ledger.leases.live()) sourceSide.sessions.add(anchor?.session);
   const { serviceTime } = sourceSide.requests;
   const totals = new RunTotals(sourceSide, targetSide);
+  const notes = new RequestNotes(ledger.runs, currentMoment);
   const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
   const context: RunContext = {
     spec,
@@ -121,7 +124,8 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
       clock,
       serviceTime,
     }),
-    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTime, signal }),
+    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTime, notes, signal }),
+    notes,
     ledger,
     intents: new IntentGroup(ledger.pages, totals),
     pending: new PendingOutcomes(ledger),

@@ -13,6 +13,7 @@ import type { Backlog } from './progress/backlog.ts';
 import type { Promoter } from './letters/promoter.ts';
 import type { PendingOutcomes } from './unit/pending-outcomes.ts';
 import type { CrashPoints } from './unit/crash-points.ts';
+import type { RequestNotes } from './unit/last-request.ts';
 import type { RunTotals } from './unit/run-totals.ts';
 import type { Sequencer } from './unit/sequencer.ts';
 import type { Side } from '../cosmos/side.ts';
@@ -38,6 +39,8 @@ export interface RunContext {
   readonly source: SourceDocuments;
   readonly slots: TargetSlots;
   readonly ledger: Ledger;
+  /** Records when this run last began a request to the target. */
+  readonly notes: RequestNotes;
   readonly intents: IntentGroup;
   readonly pending: PendingOutcomes;
   readonly sequencer: Sequencer;

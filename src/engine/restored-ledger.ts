@@ -23,6 +23,8 @@ export function checkRestored(
   }
   for (const { number, sweepPending } of ledger.leases.live())
     if (!sweepPending) ledger.leases.change(number, { sweepPending: true });
+  // Runs that are missing here may have sent requests a moment ago.
+  ledger.runs.noteRequest('unknown');
   ledger.journal.append({ event: 'ledger restored', missedRun: missed.run }, nowMs);
   log.warn(
     'this ledger is an older copy, or its -wal file was lost: documents copied since then may stay in slots where they do not belong',

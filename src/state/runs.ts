@@ -27,6 +27,19 @@ export interface RunReport {
   readonly expected: number | null;
 }
 
+/** A moment on the monotonic clock of one boot of one machine. Moments of different clocks cannot be compared. */
+export interface MachineMoment {
+  /** Identifies the boot, and the time namespace of the process, which may shift the clock. */
+  readonly clock: string;
+  readonly ms: number;
+}
+
+/**
+ * When a run last began a request to the target. `answered`: every request was answered since. `unknown`: the moment
+ * cannot be compared with moments of a later run.
+ */
+export type LastRequest = MachineMoment | 'answered' | 'unknown';
+
 export class RunStore {
   readonly #transactions: Transactions;
   readonly #sql;
@@ -42,6 +55,12 @@ export class RunStore {
         'UPDATE runs SET reported_at_ms = @atMs, report = @report WHERE number = (SELECT max(number) FROM runs)',
       ),
       last: database.prepare<[], Columns>('SELECT * FROM runs ORDER BY number DESC LIMIT 1'),
+      noteRequest: database.prepare(
+        'UPDATE runs SET last_request = ? WHERE number = (SELECT max(number) FROM runs)',
+      ),
+      lastRequest: database.prepare<[], Columns>(
+        'SELECT last_request FROM runs WHERE last_request IS NOT NULL ORDER BY number DESC LIMIT 1',
+      ),
     };
   }
 
@@ -57,6 +76,19 @@ export class RunStore {
   /** Stores a report of the newest run. */
   report({ atMs, ...report }: RunReport): void {
     this.#transactions.run(() => this.#sql.report.run({ atMs, report: JSON.stringify(report) }));
+  }
+
+  /**
+   * Stores when the newest run last began a request. Not durable: after a power cut, moments cannot be compared anyway.
+   */
+  noteRequest(request: LastRequest): void {
+    this.#transactions.run(() => this.#sql.noteRequest.run(JSON.stringify(request)));
+  }
+
+  /** Returns when a run last began a request; null if none has recorded it. */
+  lastRequest(): LastRequest | null {
+    const row = this.#sql.lastRequest.get();
+    return row === undefined ? null : (JSON.parse(jsonText(row, 'last_request')) as LastRequest);
   }
 
   last(): Run | null {

@@ -30,6 +30,8 @@ export interface ExecutorParts<D> {
   readonly priority?: 'Low';
   /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
+  /** Called before each request. */
+  readonly beforeRequest?: () => void;
 }
 
 type Sent<D> = Batch<RangeOperation<Decision<D>>>;
@@ -113,11 +115,12 @@ export class BatchExecutor<D> {
   }
 
   async #request(range: string, batch: Sent<D>, signal: AbortSignal): Promise<BatchResult> {
-    const { side, replies, priority } = this.#parts;
+    const { side, replies, priority, beforeRequest } = this.#parts;
     const { operations } = batch;
     const isReading = operations.some(({ isRead }) => isRead);
     const sessionToken = isReading ? tokenOf(side, range) : undefined;
     const body = this.#bodies.make(batch);
+    beforeRequest?.();
     const result = await sendBatch(
       side.requests,
       {

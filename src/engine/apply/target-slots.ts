@@ -22,6 +22,7 @@ import { rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Side } from '../../cosmos/side.ts';
 import type { ServiceTime } from '../../cosmos/account/service-time.ts';
+import type { RequestNotes } from '../unit/last-request.ts';
 import type { Timing } from '../../spec/timing.ts';
 import { SlotOwners, type Occupant } from './slot-owner.ts';
 import type { UniqueKeys } from './unique-keys.ts';
@@ -47,6 +48,7 @@ interface Parts {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly serviceTime: ServiceTime;
+  readonly notes: Pick<RequestNotes, 'note'>;
   readonly signal: AbortSignal;
 }
 
@@ -68,10 +70,15 @@ export class TargetSlots {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { side, plan, unique, clock } = parts;
+    const { side, plan, unique, clock, notes } = parts;
     const replies = replyScan(rekeyPaths(plan));
     const owners = new SlotOwners(replies, { plan, unique, side });
-    this.#executor = new BatchExecutor({ side, replies, keep: (row, etag) => owners.read(row, etag) });
+    this.#executor = new BatchExecutor({
+      side,
+      replies,
+      keep: (row, etag) => owners.read(row, etag),
+      beforeRequest: () => notes.note(),
+    });
     this.dispatcher = new RangeDispatcher({ side, executor: this.#executor, clock });
   }
 

@@ -14,13 +14,15 @@
  * PAGES_BYTES_MAX of run-leases.ts limits. Even an empty document has 230 bytes on the wire, so they are at most 36,000.
  */
 import { mapKey } from '../../documents/hash.ts';
-import { stopwatch } from '../../lib/clock.ts';
+import { abortReason } from '../../lib/abort.ts';
 import { formatCount } from '../../lib/counting.ts';
 import { group } from '../../lib/group.ts';
 import type { Override, LedgerRow } from '../../state/rows.ts';
 import type { StoredClaim } from '../../state/unit-records.ts';
 import type { RunContext } from '../context.ts';
 import { withdraw, withoutSlot } from '../apply/put-in-slot.ts';
+import { waitAfter } from './last-request.ts';
+import { currentMoment } from './machine-time.ts';
 import { idOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** The most documents of a piece: enough to fill batches to every range. */
@@ -51,15 +53,10 @@ export interface Settling {
  * Throws the reason of a stop.
  */
 export async function settleAll(context: RunContext, { signal, say, show }: Settling): Promise<number> {
-  const { ledger, stopping, clock, timing } = context;
+  const { ledger, stopping, notes } = context;
   const pages = ledger.pages.unsettled();
   if (pages.length === 0) return 0;
-  const waitMs = timing.requestTimeoutMs;
-  const seconds = Math.ceil(waitMs / 1000);
-  say(`the last run was interrupted: waiting ${seconds} s until none of its requests can take effect`);
-  const left = timeLeft(waitMs);
-  show(() => `${Math.ceil(left() / 1000)} s until no request of the interrupted run can take effect`);
-  await clock.sleep(waitMs, stopping.signal);
+  await waitOutRequests(context, { say, show });
   const { documents, takeovers } = readClaims(context, pages);
   let open = documents.length + takeovers.length;
   show(() => `looks at ${formatCount(open)} documents that the interrupted run has left in doubt`);
@@ -68,7 +65,11 @@ export async function settleAll(context: RunContext, { signal, say, show }: Sett
     settleItem: (item: T, findings: Findings) => Promise<readonly StoredClaim[]>,
   ): Promise<void> => {
     for (let at = 0; at < items.length;) {
-      stopping.signal.throwIfAborted();
+      if (stopping.signal.aborted) {
+        // Nothing is in flight between two pieces, so the next run does not wait.
+        notes.allAnswered();
+        throw abortReason(stopping.signal);
+      }
       const piece = items.slice(at, at + pieceDocuments(context));
       await settlePiece(context, piece, { signal, settleItem });
       at += piece.length;
@@ -83,9 +84,19 @@ export async function settleAll(context: RunContext, { signal, say, show }: Sett
   return documents.length;
 }
 
-function timeLeft(durationMs: number): () => number {
-  const passedMs = stopwatch();
-  return () => Math.max(0, durationMs - passedMs());
+/** Waits until no request of the last run can take effect. Throws the reason of a stop. */
+async function waitOutRequests(
+  { ledger, clock, timing, stopping }: RunContext,
+  { say, show }: Pick<Settling, 'say' | 'show'>,
+): Promise<void> {
+  const { requestTimeoutMs } = timing;
+  const waitMs = waitAfter(ledger.runs.lastRequest(), { now: currentMoment(), requestTimeoutMs });
+  if (waitMs === 0) return;
+  const secondsLeft = (): number => Math.max(0, Math.ceil((endMs - clock.monotonicMs()) / 1000));
+  const endMs = clock.monotonicMs() + waitMs;
+  say(`the last run was interrupted: waiting ${secondsLeft()} s until none of its requests can take effect`);
+  show(() => `${secondsLeft()} s until no request of the interrupted run can take effect`);
+  await clock.sleep(waitMs, stopping.signal);
 }
 
 /** How many documents a piece has: half of what the target takes until a run that has to stop should have ended. */

@@ -5,6 +5,7 @@
 import type { Rule } from '../mutations-patches.ts';
 
 const SETTLE = 'src/engine/unit/settle.ts';
+const LAST_REQUEST = 'test/unit/engine/unit/last-request.test.ts';
 const WINDOWS = 'test/integration/tail/short-windows.test.ts';
 
 export const LOAD_RULES: readonly Rule[] = [
@@ -70,9 +71,51 @@ export const LOAD_RULES: readonly Rule[] = [
   },
   {
     name: 'settling-heeds-no-stop',
-    edits: [{ file: SETTLE, find: '      stopping.signal.throwIfAborted();\n', replace: '' }],
+    edits: [{ file: SETTLE, find: 'if (stopping.signal.aborted) {', replace: 'if (pages.length === 0) {' }],
     test: WINDOWS,
     by: 'each settles a part',
+  },
+  {
+    name: 'moments-of-two-clocks-compared',
+    edits: [{ file: 'src/engine/unit/machine-time.ts', find: 'then.clock !== now.clock || ', replace: '' }],
+    test: LAST_REQUEST,
+    by: 'the machine was started again, and its clock shows more',
+  },
+  {
+    name: 'request-on-its-way-forgotten',
+    edits: [
+      {
+        file: 'src/engine/unit/last-request.ts',
+        find: 'NOTED_FOR_MS + 2 * requestTimeoutMs',
+        replace: 'NOTED_FOR_MS + requestTimeoutMs',
+      },
+    ],
+    test: LAST_REQUEST,
+    by: 'it starts after 60 s',
+  },
+  {
+    name: 'requests-sent-on-an-old-record',
+    edits: [
+      {
+        file: 'src/engine/unit/last-request.ts',
+        find: 'passedMs === null || passedMs >= NOTED_FOR_MS',
+        replace: 'passedMs === null',
+      },
+    ],
+    test: LAST_REQUEST,
+    by: 'a process that was suspended',
+  },
+  {
+    name: 'requests-not-recorded',
+    edits: [
+      {
+        file: 'src/engine/apply/target-slots.ts',
+        find: 'beforeRequest: () => notes.note(),',
+        replace: 'beforeRequest: () => {},',
+      },
+    ],
+    test: 'test/integration/tail/after-crash.test.ts',
+    by: 'it does not wait',
   },
   {
     name: 'rest-without-hint-does-not-grow',

@@ -52,6 +52,7 @@ test('target slot: a write lands after its reply was lost -> seen, even if the s
       side,
       plan,
       unique: new UniqueKeys(undefined),
+      notes: { note: () => {} },
       clock: {
         ...clock,
         sleep: async (delayMs, one) => {
