@@ -273,7 +273,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
       {
         file: 'src/engine/cutover/gate.ts',
         find: 'if (takesMs <= deadlineMs) {',
-        replace: 'if (takesMs <= deadlineMs || why !== null) {',
+        replace: 'if (takesMs <= deadlineMs || reason !== null) {',
       },
     ],
     test: 'test/integration/cutover/scope.test.ts',

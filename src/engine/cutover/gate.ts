@@ -65,20 +65,21 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
  * stopped.
  */
 function announceComparison(context: RunContext, { compareAllMs, deadlineMs, say }: CutoverOptions): void {
-  const why = reasonToCompareAll(context);
+  const reason = reasonToCompareAll(context);
   const takesMs = compareAllMs?.() ?? 0;
+  const advice = reason === null || reason.advice === null ? '' : `; ${reason.advice}`;
   if (takesMs <= deadlineMs) {
-    if (why !== null) say(`${why}: all documents will be compared with writers stopped`);
+    if (reason !== null) say(`${reason.why}: all documents will be compared with writers stopped${advice}`);
     return;
   }
   const took = `the last comparison of all documents read both sides in ${formatSeconds(takesMs)}, and --deadline is ${formatSeconds(deadlineMs)}`;
-  if (why === null) {
+  if (reason === null) {
     say(`if a side has lost documents unnoticed, the cutover will not finish in time: ${took}`);
     return;
   }
   throw new NotReadyError('the comparison would take longer than the writers may be stopped', {
-    why: `${why}, so all documents must be compared with writers stopped; ${took}`,
-    hint: 'set a longer --deadline, or give cosmig verify and cutover more RU/s; if deletes went unreported, run cosmig verify --repair first',
+    why: `${reason.why}, so all documents must be compared with writers stopped; ${took}`,
+    hint: `set a longer --deadline, or give cosmig verify and cutover more RU/s${advice}`,
   });
 }
 

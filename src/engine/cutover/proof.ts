@@ -49,12 +49,23 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
  * that no feed reports show in the numbers of documents: the ledger knows how many each side must have. Where documents
  * expire unreported, the ledger does not know.
  */
-export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): string | null {
+export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): ReasonToCompareAll | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
-    return 'some deletes in the source were not reported (to avoid this, run cosmig verify --repair first)';
+    return {
+      why: 'some deletes in the source were not reported',
+      advice: 'to avoid this, run cosmig verify --repair first',
+    };
   }
   // An application that marks its deletes may also delete without a mark.
-  return deletes !== 'avad' && expires ? 'documents expire, and deletes are not reported' : null;
+  return deletes !== 'avad' && expires
+    ? { why: 'documents expire, and deletes are not reported', advice: null }
+    : null;
+}
+
+export interface ReasonToCompareAll {
+  readonly why: string;
+  /** How the operator avoids it; null: there is no way. */
+  readonly advice: string | null;
 }
 
 /**

@@ -93,7 +93,7 @@ describe('verify reads', () => {
       new Set(
         level === 'count'
           ? ['other orders', 'other by-tenant', 'read-feed orders']
-          : CONTAINERS.flatMap((name) => [`read-feed ${name}`, `batch ${name}`]),
+          : CONTAINERS.flatMap((name) => [`read-feed ${name}`, `other ${name}`, `batch ${name}`]),
       ),
     );
     for (const { headers } of reads) expect(headers['x-ms-cosmos-priority-level']).toBe('Low');
