@@ -18,7 +18,7 @@ export const LEDGER_RULES: readonly Rule[] = [
     name: 'structure-unchecked',
     edits: [{ file: TABLE_SUMS, find: "if (found !== 'ok')", replace: "if (found === '')" }],
     test: DAMAGE_TEST,
-    by: 'after a kill or a clean end',
+    by: 'an index of SQLite that has lost its entries',
   },
   {
     name: 'rows-believed',

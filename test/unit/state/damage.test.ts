@@ -6,7 +6,7 @@ import { LedgerError } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { damage } from '../../helpers/damage.ts';
-import { contentsOf, execIn } from '../../helpers/database-file.ts';
+import { contentsOf, execIn, rowsIn } from '../../helpers/database-file.ts';
 import { sized } from '../../helpers/nightly.ts';
 import {
   beginLease,
@@ -143,6 +143,26 @@ describe('ledger: damage', () => {
   ])('%s -> refused when it is opened', (_what, sql) => {
     expect(() => openLedger(changedBy(sql))).toThrow(/ledger\.db is damaged/);
   });
+});
+
+/** The page number of the root of a table or an index. */
+function rootOf(path: string, name: string): number {
+  const [row] = rowsIn(path, `SELECT rootpage FROM sqlite_schema WHERE name = '${name}'`);
+  return (row as { rootpage: number }).rootpage;
+}
+
+test('ledger: an index of SQLite that has lost its entries -> refused when it is opened', () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  filled(path).ledger.close();
+  const bytes = readFileSync(path);
+  const at = (rootOf(path, 'index_blocks_by_first_entry') - 1) * 4096;
+  // An empty leaf: no entries, and its contents begin at the end of the page.
+  bytes.fill(0, at, at + 4096);
+  bytes.set([0x0a, 0, 0, 0, 0, 0x10, 0, 0], at);
+  writeFileSync(path, bytes);
+  // The tables are whole, and SQLite sees nothing wrong when it looks for a document: it would find none.
+  expect(rowsIn(path, "SELECT 1 FROM index_blocks WHERE run > 0 AND first_entry > x''")).toEqual([]);
+  expect(() => openLedger(path)).toThrow(/ledger\.db is damaged/);
 });
 
 describe('change mark', () => {
