@@ -182,7 +182,7 @@ describe('cosmig key: unreadable input', () => {
       'the input ends before the value that begins there does',
       'give one JSON object per line, or one array of objects',
     ],
-  ])('case %#', async (text, what, why, now) => {
+  ])('row %# -> refused, with the reason and what to do', async (text, what, why, now) => {
     await expect(runCosmig(['key', '--partition-key', '/id'], { stdin: [text] })).resolves.toEqual({
       code: 2,
       stdout: '"1"\t1\n',
@@ -236,7 +236,7 @@ describe('cosmig key: wrong options', () => {
       'it is one of keep, dead-letter, fail',
       'for example --missing-key keep',
     ],
-  ])('%j', async (argv, what, why, now) => {
+  ])('%j -> refused, and no key is printed', async (argv, what, why, now) => {
     await expect(runCosmig(['key', ...argv], { stdin: LINES })).resolves.toEqual({
       code: 2,
       stdout: '',

@@ -21,7 +21,7 @@ function find(mutation: Mutation): Finding | null {
 }
 
 describe('switched off', () => {
-  test.each(MUTATIONS)('%s: a promise is broken', (mutation) => {
+  test.each(MUTATIONS)('%s -> a promise is broken', (mutation) => {
     const finding = find(mutation);
     expect(finding).not.toBeNull();
     if (finding === null) return;
@@ -38,7 +38,7 @@ describe('what must hold at every step is seen at the step', () => {
     ['delete-without-owner-check', 'an unconditional delete'],
     ['commit-before-acknowledgement', 'a page was committed before its last outcome'],
     ['old-slot-deleted-first', 'before its new copy was there'],
-  ] as const)('%s', (mutation, breach) => {
+  ] as const)('%s -> %s', (mutation, breach) => {
     const failures: string[] = [];
     for (let seed = 1; seed <= 200 && failures.length === 0; seed += 1) {
       const finding = explore(seed, { mutation, steps: true });

@@ -263,7 +263,7 @@ describe('a run that waits reports the reason', () => {
     ],
   ];
 
-  test.each(cases)('%s', async (_cause, rule, words) => {
+  test.each(cases)('%s -> the reason names it', async (_cause, rule, words) => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     const colliding = [3, 4].map((n) => order(n, { id: 'one', tenantId: 'P' }));

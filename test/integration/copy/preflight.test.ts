@@ -460,7 +460,7 @@ describe('preflight: permissions', () => {
       70,
       'an operation that must fail fails',
     ],
-  ])('%s', async (_name, statuses, exitCode, message) => {
+  ])('%s -> refused with that', async (_name, statuses, exitCode, message) => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const { endpoint, key } = emulator;
@@ -525,7 +525,7 @@ describe('preflight: warnings', () => {
     ['ttl that means nothing in the source', {}, { defaultTtl: -1 }, ['ttl']],
     ['unique keys', {}, { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/n'] }] } }, ['unique-keys']],
     ['an index is a note only', {}, { indexingPolicy: { indexingMode: 'none', automatic: false } }, []],
-  ])('%s', async (_name, source, other, kinds) => {
+  ])('%s -> this kind of warning, or none', async (_name, source, other, kinds) => {
     await orders(
       many(12, (n) => (source['defaultTtl'] === undefined && n === 0 ? { ttl: 5 } : {})),
       source,

@@ -144,7 +144,7 @@ describe.each([{ before: 0 }, { before: 1 }])(
       [{ delayMs: 20_000, delayAt: 'reply' }, 'ambiguous', true],
     ];
 
-    test.each(TABLE)('%o is %s, sent once; done all the same: %s', async (effect, kind, done) => {
+    test.each(TABLE)('%o -> %s, sent once; done all the same: %s', async (effect, kind, done) => {
       await sendOthers(lab);
       await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect }]);
       // Only a caller that is kept waiting gives up: a busy machine must not look like a hung server.

@@ -31,7 +31,7 @@ const ODD: Readonly<Record<string, string>> = {
 /** What the service appends; everything before is the document as it was. */
 const appended = (text: string): string => text.slice(0, -1).trimEnd();
 
-test.each(Object.entries(ODD))('%s', async (_name, text) => {
+test.each(Object.entries(ODD))('document text: %s -> given back byte for byte', async (_name, text) => {
   await using lab = await ContainerLab.open();
   const created = await lab.send([{ do: 'create', key: ['a'], text }]);
   expect(created).toMatchObject({ answered: true, outcomes: [{ kind: 'done', status: 201 }] });

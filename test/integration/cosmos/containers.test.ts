@@ -58,9 +58,9 @@ test('readContainer: a container -> everything a migration needs to know', async
 });
 
 test.each([
-  ['a version that is not given is the first', '/pk', 'hash-v1'],
-  ['the second', hashKey('/pk'), 'hash-v2'],
-] as const)('%s', async (_name, partitionKey, keyKind) => {
+  ['no version given', '/pk', 'hash-v1'],
+  ['version 2', hashKey('/pk'), 'hash-v2'],
+] as const)('a new container: %s, %j -> %s', async (_name, partitionKey, keyKind) => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey });
   expect(await readContainer(account, NAME, controlCall())).toMatchObject({ keyKind });
 });

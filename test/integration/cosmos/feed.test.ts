@@ -219,7 +219,7 @@ describe('trouble', () => {
   ];
 
   test.each(KINDS)(
-    '%o on a page is %s, once, and the position before it is still good',
+    '%o on a page -> %s, once, and the position before it is still good',
     async (effect, kind) => {
       await fill(0, 5);
       const reader = await feed();

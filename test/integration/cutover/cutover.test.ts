@@ -224,7 +224,7 @@ describe('cutover', () => {
       'source and target are not equal',
     ],
     ['a hook that fails', { stopWriters: async () => Promise.reject(new Error('no')) }, 'no'],
-  ])('is refused with %s', async (_why, parts, message) => {
+  ])('%s -> refused, and the phase stays', async (_why, parts, message) => {
     await using move = await moved();
     const { result } = await cut(move, parts);
     expect(result).toMatchObject({ message });

@@ -78,7 +78,7 @@ test.each(['reconcile', 'marker:/gone', 'avad'])(
   60_000,
 );
 
-test('nothing was lost: the cutover commits on the changes and on what the ledger knows, and says so', async () => {
+test('unannounced deletes: nothing was lost -> committed by the changes and the ledger, and reported', async () => {
   await using move = await Move.open();
   for (const id of ['first', 'gone', 'changed']) await move.put({ id, customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(0);

@@ -44,7 +44,7 @@ describe.each(FEEDS)('positions: a range splits, feed of %s', (_name, options) =
     await expectSame(move, copied);
   });
 
-  test('in mid-tail: the same', async () => {
+  test('in mid-tail -> every change is applied', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -185,7 +185,7 @@ describe('positions: ranges merge', () => {
     await expectSame(move, copied);
   });
 
-  test('in mid-tail: the same', async () => {
+  test('in mid-tail -> every change is applied', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await move.admin.split(SOURCE);

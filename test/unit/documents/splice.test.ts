@@ -63,7 +63,7 @@ describe('a document without edits', () => {
       '{"n":[1.10,-0,1e400,5e-324,"\\ud800"]}',
     ],
     ['{"__proto__":{"_ts":1},"_self":"dbs/"}', '{"__proto__":{"_ts":1}}'],
-  ])('%s becomes %s', (source, target) => {
+  ])('%s -> %s', (source, target) => {
     expect(spliced(source)).toBe(target);
   });
 });
@@ -128,7 +128,7 @@ describe('a property that is added', () => {
     ['{"a":5}', [b], [undefined], '{"a":5}'],
     ['{"a":5,"a":{}}', [b], [1], '{"a":5,"a":{"b":1}}'],
   ];
-  test.each(cases)('%s', (source, added, values, target) => {
+  test.each(cases)('%s, %j added, %j -> %s', (source, added, values, target) => {
     expect(addTo(source, added, values)).toBe(target);
   });
 
@@ -151,7 +151,7 @@ describe('a property that is added', () => {
         '{"a":{"b":4},"ttl":5,"pk":6}',
       ],
     ];
-  test.each(replacing)('it may replace: %s', (source, added, values, target) => {
+  test.each(replacing)('%s, %j that may replace, %j -> %s', (source, added, values, target) => {
     expect(addTo(source, added, values)).toBe(target);
   });
 
@@ -214,7 +214,7 @@ describe('the body of a batch', () => {
     [['\ud800'], ['\ud800']],
     [[], []],
   ];
-  test.each(keys)('a key of %j', (key, wire) => {
+  test.each(keys)('a key of %j -> written the same way in each operation', (key, wire) => {
     const body = new BatchBody();
     body.create(key);
     body.out.putText('{}');
@@ -225,7 +225,7 @@ describe('the body of a batch', () => {
     expect(remove).toEqual({ operationType: 'Delete', id: 'x', partitionKey: create?.partitionKey });
   });
 
-  test('of any texts as keys', () => {
+  test('any texts as keys -> read back as they were', () => {
     const body = new BatchBody(new ByteOutput(1));
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 1, maxLength: 3 }), (key) => {

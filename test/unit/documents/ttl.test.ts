@@ -12,7 +12,7 @@ test.each([
   ['it is long over', 9_000_000, '{"resourceBody":{"a":1,"ttl":1,"b":"é"}}   '],
   ['a clock that was set back', 3000, '{"resourceBody":{"a":1,"ttl":2000,"b":"é"}}'],
   ['a clock that was set back by far', -90_000, OPERATION],
-])('%s', (_name, nowTs, expected) => {
+])('ttl refreshed in an operation: %s -> what remains of it', (_name, nowTs, expected) => {
   const text = Buffer.from(OPERATION);
   refreshTtl(text, written, nowTs);
   expect(text.toString()).toBe(expected);

@@ -16,7 +16,7 @@ describe('the bounds of a new container', () => {
     ['hash-v1', 2, ['', '05C1DFFFFFFFFC', 'FF']],
     ['hash-v2', 2, ['', HALF, 'FF']],
     ['multi-hash', 4, ['', `0${'F'.repeat(31)}`, HALF, `2${'F'.repeat(31)}`, 'FF']],
-  ] as const)('%s in %i ranges', (kind, count, bounds) => {
+  ] as const)('%s in %i ranges -> %j', (kind, count, bounds) => {
     expect(initialBounds(kind, count)).toEqual(bounds);
   });
 
@@ -53,7 +53,7 @@ describe('the middle of a range', () => {
     // Bounds of different lengths, across a prefix and far apart.
     ['multi-hash', `${PREFIX}3${'0'.repeat(31)}`, `${NEXT}2${'0'.repeat(31)}`, `${NEXT}08${'0'.repeat(30)}`],
     ['multi-hash', '', `${'0'.repeat(31)}4${PREFIX}${PREFIX}`, `${'0'.repeat(31)}2`],
-  ] as const)('%s from %j to %j', (kind, min, max, middle) => {
+  ] as const)('%s from %j to %j -> %j', (kind, min, max, middle) => {
     expect(middleOf(kind, min, max)).toBe(middle);
   });
 
@@ -62,7 +62,7 @@ describe('the middle of a range', () => {
     ['hash-v1', 31],
     ['hash-v2', 100],
     ['multi-hash', 300],
-  ] as const)('%s: splits of splits, %i deep, stay strictly inside', (kind, depth) => {
+  ] as const)('%s: splits of splits, %i deep -> strictly inside', (kind, depth) => {
     for (let seed = 0; seed < 50; seed += 1) {
       const random = seededRandom(seed);
       let [min, max] = ['', 'FF'];
@@ -79,7 +79,7 @@ describe('the middle of a range', () => {
     ['hash-v1', 32],
     ['hash-v2', 126],
     ['multi-hash', 378],
-  ] as const)('%s: after %i splits a range has one hash, and no middle', (kind, splits) => {
+  ] as const)('%s: a range after %i splits -> one hash, and no middle', (kind, splits) => {
     let max: string | undefined = 'FF';
     let halvings = 0;
     for (; max !== undefined && halvings <= splits; halvings += 1) max = middleOf(kind, '', max);

@@ -36,11 +36,14 @@ describe('computeKey', () => {
     ['nothing there', { derive: '/pk={nope}' }, ORDER, [undefined], {}],
     ['inherited names', { partitionKey: '/constructor' }, {}, [undefined], {}],
     ['__proto__ as data', { partitionKey: '/__proto__' }, JSON.parse('{"__proto__":"x"}'), ['x'], {}],
-  ])('%s', (_name, recipe, document, values, properties) => {
-    const before = structuredClone(document);
-    expect(computeKey(recipe, document)).toEqual({ values, properties });
-    expect(document).toEqual(before);
-  });
+  ])(
+    '%s -> these values and properties; the document is unchanged',
+    (_name, recipe, document, values, properties) => {
+      const before = structuredClone(document);
+      expect(computeKey(recipe, document)).toEqual({ values, properties });
+      expect(document).toEqual(before);
+    },
+  );
 
   test('an old derived value without a new one -> removed', () => {
     const derive = ['/pk={tenantId}', '/meta/pk={tenantId}'];
@@ -85,7 +88,7 @@ describe('computeKey', () => {
       { a: 1, meta: 'text' },
       'the document has a value at meta, where an object must be',
     ],
-  ])('%j refuses %j', (recipe, document, message) => {
+  ])('%j, given %j -> %s', (recipe, document, message) => {
     expect(complaint(() => computeKey(recipe, document))[0]).toBe(message);
   });
 

@@ -62,7 +62,7 @@ describe('the levels of a key', () => {
       { kind: 'refused', reason: 'invalid-key', why: '/b cannot be a key: it is odd' },
     ],
     ['none', [], false, { kind: 'key', values: [], missing: false }],
-  ])('%s', (_name, found, mayMiss, expected) => {
+  ])('%s -> the key, or why there is none', (_name, found, mayMiss, expected) => {
     expect(keyOfLevels(found, mayMiss, 2048)).toEqual(expected);
   });
 

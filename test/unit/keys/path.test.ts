@@ -82,7 +82,7 @@ describe('the value at a path', () => {
     ['a bigint', { a: 1n }, '/a', composite],
     ['a function', { a: () => 1 }, '/a', undefined],
     ['no document', null, '/a', undefined],
-  ])('%s', (_name, document, path, value) => {
+  ])('%s -> this value, or none', (_name, document, path, value) => {
     expect(valueAt(document, parsePath(path))).toBe(value);
   });
 });

@@ -143,7 +143,7 @@ describe('a plan', () => {
       {},
       { kind: 'key', values: ['eu'], additions: [{ path: ['region'], value: 'eu' }], missing: false },
     ],
-  ])('%s', (_name, options, document, expected) => {
+  ])('%s -> this key and these additions', (_name, options, document, expected) => {
     expect(computed(planOf(options), document)).toEqual(expected);
   });
 

@@ -162,7 +162,7 @@ describe('rekey: a document moves', () => {
       '{"id":"h","b":1,"b":2,"id":"i"}',
     ],
   ];
-  test.each(cases)('by %s', (_name, options, source, key, target) => {
+  test.each(cases)('by %s -> this key and target document', (_name, options, source, key, target) => {
     const migration = new Migration(options);
     const moved = migration.move(source);
     const kind = key.length > 1 ? 'multi-hash' : 'hash-v2';
@@ -172,7 +172,7 @@ describe('rekey: a document moves', () => {
   });
 
   const ids = ['/?#%', 'a b', 'é', '😀', 'x'.repeat(1023), 'é'.repeat(511), '"\\', '\u0000', '\ud800', ' '];
-  test.each(ids)('under the id %j', (id) => {
+  test.each(ids)('the id %j, spelt in two ways -> one slot', (id) => {
     const migration = new Migration({ partitionKey: ['/b'] });
     const spelled = [JSON.stringify(id), `"${escaped(id)}"`];
     const moved = spelled.map((json) => migration.move(`{"b":"x","id":${json}}`));

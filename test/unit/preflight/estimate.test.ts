@@ -43,7 +43,7 @@ test.each([
       ledgerBytesPerChange: 170,
     },
   ],
-] as const)('%s', (_name, more, expected) => {
+] as const)('estimate: %s -> this time, or none', (_name, more, expected) => {
   expect(estimate({ ...parts, ...more })).toMatchObject(expected);
 });
 

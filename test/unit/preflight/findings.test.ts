@@ -86,7 +86,7 @@ describe('preflight warnings: the key', () => {
       { sizeBytes: 100 * GB },
       [],
     ],
-  ])('%s', (_name, sample, source, expected) => {
+  ])('%s -> these warnings', (_name, sample, source, expected) => {
     expect(kinds({ sample, source })).toEqual(expected);
   });
 
@@ -94,7 +94,7 @@ describe('preflight warnings: the key', () => {
     [{}, ['/site'], "--derive '/pk={/site}-{/tenantId}'"],
     [{}, ['/pk', '/"a b"'], `--derive '/newPk={/pk}-{/"a b"}-{/tenantId}'`],
     [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={/site}-{at|month}'"],
-  ])('of collisions name a key that has none, which can be read: %o from %o', (key, keyPaths, flag) => {
+  ])('collisions with %o from %o -> %s', (key, keyPaths, flag) => {
     const sample = { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] };
     const asked = { ...spec, derive: [], partitionKey: ['/tenantId'], ...key };
     const [first] = warningsOf(partsOf({ sample, source: { keyPaths }, more: { spec: asked } }));
@@ -129,7 +129,7 @@ describe('preflight warnings: TTL', () => {
     [null, 60, 0, ['ttl']],
     [null, -1, 0, []],
     [null, -1, 1, ['ttl']],
-  ])('source %j, target %j, %i documents with a ttl', (source, target, withTtl, expected) => {
+  ])('source %j, target %j, %i documents with a ttl -> %j', (source, target, withTtl, expected) => {
     const of = { source: { defaultTtl: source }, target: { defaultTtl: target }, sample: { withTtl } };
     expect(kinds(of)).toEqual(expected);
     expect(kinds({ ...of, more: { target: null } })).toEqual([]);
@@ -177,7 +177,7 @@ describe('preflight notes', () => {
     ['a source without a key', { source: { hasSystemKey: true } }, 'have no key property'],
     ['expired ones', { sample: { expired: 3 } }, '3 sampled documents expire'],
     ['a part', { sample: { isWhole: false } }, 'changed longest ago'],
-  ])('%s', (_name, of, expected) => {
+  ])('%s -> noted', (_name, of, expected) => {
     expect(notes(of)).toContain(expected);
   });
 

@@ -15,7 +15,7 @@ test.each<[string, Partial<ContainerFacts>, boolean]>([
   ['another container', { rid: 'other' }, false],
   ['made again, or in another account', { etag: 'other' }, false],
   ['a name is not what counts', { name: { database: 'x', container: 'y' } }, true],
-])('%s', (_name, more, isSame) => {
+])('refuse the same container: %s -> refused: %s', (_name, more, isSame) => {
   const refuse = (): void =>
     refuseSame(containerFacts({ account: account('acme') }), containerFacts(more), spec);
   let refused: unknown;

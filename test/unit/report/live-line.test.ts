@@ -122,7 +122,7 @@ describe('live line of a run', () => {
       77,
       'copying  14%   142k docs  waits: throttled by the target (range 3, 12 s)',
     ],
-  ])('%s', (_name, more, rates, columns, line) => {
+  ])('%s -> the line, within the width', (_name, more, rates, columns, line) => {
     const shown = runLine(snapshot(more), rates, columns);
     expect(shown).toBe(line);
     expect(shown.length).toBeLessThanOrEqual(columns);

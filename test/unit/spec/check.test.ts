@@ -136,17 +136,20 @@ describe('check: accounts', () => {
       'http://127.0.0.1:8081/',
       KEY,
     ],
-  ])('%s', (_case, flags, env, endpoint, key, targetEndpoint, targetKey) => {
-    const { spec, connections } = right(flags, { env });
-    const { source, target } = connections;
-    expect([source.endpoint, source.revealKey(), target.endpoint, target.revealKey()]).toEqual([
-      endpoint,
-      key,
-      targetEndpoint,
-      targetKey,
-    ]);
-    expect([spec.source.endpoint, spec.target.endpoint]).toEqual([endpoint, targetEndpoint]);
-  });
+  ])(
+    '%s -> its endpoint and key, for each side',
+    (_case, flags, env, endpoint, key, targetEndpoint, targetKey) => {
+      const { spec, connections } = right(flags, { env });
+      const { source, target } = connections;
+      expect([source.endpoint, source.revealKey(), target.endpoint, target.revealKey()]).toEqual([
+        endpoint,
+        key,
+        targetEndpoint,
+        targetKey,
+      ]);
+      expect([spec.source.endpoint, spec.target.endpoint]).toEqual([endpoint, targetEndpoint]);
+    },
+  );
 
   test('connection string: parts in any order, and others -> read', () => {
     const env = {
@@ -286,7 +289,7 @@ describe('check: the new key', () => {
       { partitionKey: ['/tenantId', '/pk'], derive: '/pk={id|hash:4}' },
       ['/tenantId', '/pk'],
     ],
-  ])('key: %s', (_case, flags, paths) => {
+  ])('%s -> the paths of the key', (_case, flags, paths) => {
     expect(right(flags).spec.partitionKey).toEqual(paths);
   });
 
@@ -372,7 +375,7 @@ describe('check: deletes', () => {
     ['reconcile', { kind: 'reconcile' }],
     ['marker:/isDeleted', { kind: 'marker', path: '/isDeleted' }],
     ['marker:/meta/deleted', { kind: 'marker', path: '/meta/deleted' }],
-  ])('%s', (text, expected) => {
+  ])('%s -> %j', (text, expected) => {
     expect(right({ deletes: text }).spec.deletes).toEqual(expected);
   });
 
@@ -401,7 +404,7 @@ describe('check: creating the target', () => {
       { createTarget: 'true', targetAutoscale: '10000' },
       { kind: 'autoscale', ruMax: 10_000 },
     ],
-  ])('%j', (flags, expected) => {
+  ])('%j -> %j', (flags, expected) => {
     expect(right(flags).spec.creation).toEqual(expected);
   });
 

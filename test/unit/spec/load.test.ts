@@ -17,7 +17,7 @@ describe('load: flag over variable over file over default', () => {
     ['file', { flags: WHOLE, file }, 'file.db'],
     ['default', { flags: WHOLE }, join('.cosmig', 'shop.orders--shop.by-tenant.db')],
     ['file, when the variable is empty', { flags: WHOLE, env: { COSMIG_LEDGER: '' }, file }, 'file.db'],
-  ])('%s', (_case, giving, expected) => {
+  ])('%s -> the ledger that it names', (_case, giving, expected) => {
     const { ledger } = load(giving).spec;
     expect(ledger.endsWith(`/${expected}`)).toBe(true);
   });
@@ -184,7 +184,7 @@ describe('load: variables', () => {
     ['/a,/b', ['/a', '/b']],
     ['/a , /b/c', ['/a', '/b/c']],
     ['/"x, y",/b', ['/"x, y"', '/b']],
-  ])('COSMIG_PARTITION_KEY=%s', (text, paths) => {
+  ])('COSMIG_PARTITION_KEY=%s -> %j', (text, paths) => {
     const { partitionKey: _none, ...flags } = WHOLE;
     expect(load({ flags, env: { COSMIG_PARTITION_KEY: text } }).spec.partitionKey).toEqual(paths);
   });

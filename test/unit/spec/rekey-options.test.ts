@@ -11,16 +11,19 @@ test.each([
   ['one level', {}, null, 'hash-v2'],
   ['several levels', { partitionKey: ['/a', '/b'] }, null, 'multi-hash'],
   ['a target that is there', {}, { keyKind: 'hash-v1' }, 'hash-v1'],
-] as const)('the kind of the key: %s', (_name, flags, target, kind) => {
-  expect(rekeyOptionsOf(specOf(flags), source, target).kind).toBe(kind);
-});
+] as const)(
+  'the kind of the key: %s -> as the target has it, or by the number of levels',
+  (_name, flags, target, kind) => {
+    expect(rekeyOptionsOf(specOf(flags), source, target).kind).toBe(kind);
+  },
+);
 
 test.each([
   ['hash-v1', 101, 'key'],
   ['hash-v1', 102, 'refused'],
   ['hash-v2', 102, 'key'],
   ['hash-v2', 2049, 'refused'],
-] as const)('the longest key of %s: %i bytes', (keyKind, bytes, kind) => {
+] as const)('the longest key: %s, %i bytes -> %s', (keyKind, bytes, kind) => {
   const { plan } = rekeyOptionsOf(specOf(), source, { keyKind });
   expect(plan.compute(['x'.repeat(bytes)]).kind).toBe(kind);
 });
@@ -30,7 +33,7 @@ test.each([
   [{ ttl: 'remaining' }, 60, { mode: 'remaining', defaultTtl: 60 }],
   [{ ttl: 'remaining' }, -1, { mode: 'remaining', defaultTtl: -1 }],
   [{ ttl: 'remaining' }, null, { mode: 'restart' }],
-] as const)('the lifetime: %j of a source with %j', (flags, defaultTtl, ttl) => {
+] as const)('the lifetime: %j, source with %j -> %j', (flags, defaultTtl, ttl) => {
   expect(rekeyOptionsOf(specOf(flags), { ...source, defaultTtl }, null).ttl).toEqual(ttl);
 });
 

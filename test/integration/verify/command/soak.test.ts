@@ -82,7 +82,7 @@ async function write({ source }: Move, stop: AbortSignal): Promise<number> {
 }
 
 test(
-  `nothing is confirmed to differ, and what is in flight stays little (${SECONDS} s)`,
+  `verify under writes for ${SECONDS} s -> nothing is confirmed to differ, and few documents are in flight`,
   async () => {
     const size = { throughput: 20_000 };
     const settings = { ru: 'off', avad: true, retentionSeconds: 3600 } as const;

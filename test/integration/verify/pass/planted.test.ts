@@ -129,7 +129,7 @@ const PLANTED: readonly { readonly what: string; readonly kind: string; readonly
 ];
 
 test(
-  `all of them are found among ${COUNT} documents, each by its name, and nothing else`,
+  `planted differences among ${COUNT} documents -> all are found, each by its name, and nothing else`,
   async () => {
     expect(await verifyMove(move, { timing: { ...PATIENT, pageSize: 1000 } })).toMatchObject({
       equal: true,

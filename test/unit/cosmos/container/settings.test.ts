@@ -63,7 +63,7 @@ describe('no difference', () => {
   test.each([
     ['order of names and lists', { includedPaths: [{ path: '/a/?' }, { path: '/b/?' }] }],
     ['what is empty or null', { spatialIndexes: [], compositeIndexes: null }],
-  ])('%s', (_name, more) => {
+  ])('%s -> no difference', (_name, more) => {
     const reversed = Object.fromEntries(
       Object.entries({ ...INDEXING, ...more })
         .toReversed()
@@ -117,7 +117,7 @@ describe('a difference', () => {
       {},
       { setting: 'computed properties', target: 'none' },
     ],
-  ])('%s', (_name, source, other, difference) => {
+  ])('%s -> named with both values', (_name, source, other, difference) => {
     expect(differencesOf(described(facts(source)), described(facts(other)))).toMatchObject([difference]);
   });
 
@@ -207,7 +207,7 @@ describe('the throughput of a new target', () => {
     ],
     ['shared', { kind: 'as-source' }, { kind: 'shared' }, { kind: 'manual', ru: 400 }, { kind: 'none' }],
     ['serverless', { kind: 'as-source' }, { kind: 'serverless' }, undefined, { kind: 'none' }],
-  ] as const)('%s', (_name, creation, source, shared, expected) => {
+  ] as const)('%s -> this throughput', (_name, creation, source, shared, expected) => {
     expect(throughputFor(creation, source, shared)).toEqual(expected);
   });
 

@@ -123,7 +123,7 @@ describe('budget', () => {
     [{ kind: 'ru', ru: 500 }, 4000, 500],
     [{ kind: 'percent', percent: 30 }, 4000, 1200],
     [{ kind: 'ru', ru: 500 }, undefined, 500],
-  ] as const)('%o of %s RU/s is %s', (budget, has, expected) => {
+  ] as const)('%o of %s RU/s -> %s', (budget, has, expected) => {
     expect(allowedRu('target', budget, has)).toBe(expected);
   });
 

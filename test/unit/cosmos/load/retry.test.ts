@@ -78,7 +78,7 @@ test('patience: a hint of the service -> never shorter than the hint, and spread
 
 describe('patience: gives up', () => {
   test.each(['ambiguous', 'conflict', 'too-large', 'fatal', 'split'] as const)(
-    'at once: %s',
+    '%s -> at once',
     async (kind) => {
       const { patience, waits } = rig();
       const run = retrying(failing(trouble(kind)), { signal: forever, patience });

@@ -94,7 +94,7 @@ test.each([
   ['http://localhost/', true],
   ['http://10.0.0.7/', false],
   ['https://localhost/', false],
-])('plain http is for loopback only: %s', async (url, allowed) => {
+])('plain http: to %s -> allowed: %s', async (url, allowed) => {
   const { transport, sent } = laneOver(answering(200));
   await transport.sendRequest(requestOf(undefined, url));
   expect(sent[0]?.allowInsecureConnection).toBe(allowed);
@@ -119,7 +119,7 @@ describe('a reply that is cut short', () => {
   });
 
   test.each([new Error('socket hang up'), undefined])(
-    'is a failure when it was gone before anybody listened: %s',
+    'gone before it was read: %s -> a failure',
     async (why) => {
       const body = new Readable({ read: () => undefined });
       // The sender has handled the error, and the last event of the body was emitted.
@@ -203,20 +203,23 @@ describe('a reply in pieces', () => {
       readableStreamBody: Readable.from(pieces),
     });
 
-  test.each([{}, { 'content-length': String(whole.length) }])('joined: %j', async (headers) => {
-    const { transport } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
-    const read = async (): Promise<Passage> => {
-      const passage = transport.open();
-      await transport.sendRequest(requestOf(passage));
-      expect(passage.reply?.body.equals(whole)).toBe(true);
-      return passage;
-    };
-    const [one, two] = [await read(), await read()];
-    // Both are whole still; the third may use the memory of one, and does.
-    expect(one.reply?.body.equals(whole)).toBe(true);
-    two.reply?.free();
-    const three = await read();
-    expect(three.reply?.body.buffer).toBe(two.reply?.body.buffer);
-    expect(one.reply?.body.buffer).not.toBe(three.reply?.body.buffer);
-  });
+  test.each([{}, { 'content-length': String(whole.length) }])(
+    'headers %j -> joined to the whole body',
+    async (headers) => {
+      const { transport } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
+      const read = async (): Promise<Passage> => {
+        const passage = transport.open();
+        await transport.sendRequest(requestOf(passage));
+        expect(passage.reply?.body.equals(whole)).toBe(true);
+        return passage;
+      };
+      const [one, two] = [await read(), await read()];
+      // Both are whole still; the third may use the memory of one, and does.
+      expect(one.reply?.body.equals(whole)).toBe(true);
+      two.reply?.free();
+      const three = await read();
+      expect(three.reply?.body.buffer).toBe(two.reply?.body.buffer);
+      expect(one.reply?.body.buffer).not.toBe(three.reply?.body.buffer);
+    },
+  );
 });

@@ -95,7 +95,7 @@ describe('without a reply', () => {
     [named('CredentialUnavailableError'), false, 'denied', 'denied'],
     [named('AuthenticationError'), false, 'denied', 'denied'],
     [coded('ECONNRESET'), false, 'transient', 'transient'],
-  ] as const)('%s, sent: %s', (cause, sent, read, write) => {
+  ] as const)('%s, sent: %s -> a read is %s, a write %s', (cause, sent, read, write) => {
     expect(troubleWithoutReply(cause, { sent, access: 'read' }).kind).toBe(read);
     expect(troubleWithoutReply(cause, { sent, access: 'write' }).kind).toBe(write);
   });

@@ -167,7 +167,7 @@ describe('the other settings of a container', () => {
   });
 
   test.each(['indexingPolicy', 'conflictResolutionPolicy', 'geospatialConfig', 'changeFeedPolicy'])(
-    '%s is an object when it is there',
+    '%s that is not an object -> refused',
     (name) => {
       for (const value of ['x', 1, true, []]) expect(refusalOf(() => parse({ [name]: value }))).toBe(400);
       for (const value of [undefined, null, {}]) expect(refusalOf(() => parse({ [name]: value }))).toBe(0);

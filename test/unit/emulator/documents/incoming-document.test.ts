@@ -106,7 +106,7 @@ describe('limits', () => {
     ['an id of 1,024 bytes', withId('x'.repeat(1024)), 400],
     ['an id of 341 characters, 1,023 bytes', withId('日'.repeat(341)), undefined],
     ['an id of 342 characters, 1,026 bytes', withId('日'.repeat(342)), 400],
-  ])('%s', (_what, text, status) => {
+  ])('%s -> status %s', (_what, text, status) => {
     expect(refusalOf(() => openTextOf(text))?.status).toBe(status);
   });
 
@@ -115,7 +115,7 @@ describe('limits', () => {
     ['x'.repeat(2049), 400],
     ['é'.repeat(1024), undefined],
     ['é'.repeat(1025), 400],
-  ])('a key of %#', (key, status) => {
+  ])('a key at or beyond 2,048 bytes, row %# -> accepted or refused', (key, status) => {
     expect(refusalOf(() => openTextOf(JSON.stringify({ id: 'a', pk: key }), [key]))?.status).toBe(status);
   });
 });

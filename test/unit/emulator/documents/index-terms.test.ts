@@ -102,7 +102,7 @@ describe('counting terms', () => {
       JSON.parse('{"id":"1","__proto__":{"a":1}}'),
       2,
     ],
-  ])('%s', (_, policy, document, expected) => {
+  ])('%s -> the terms counted by hand', (_, policy, document, expected) => {
     expect(countTerms(document, compileIndexing(policy))).toBe(expected);
   });
 
@@ -142,7 +142,7 @@ describe('changed terms', () => {
     ['a named path that comes', paths(['/a/?'], ['/*']), { id: '1' }, { id: '1', a: 1 }, 2],
     ['a named path that goes', paths(['/a/?'], ['/*']), { id: '1', a: 1 }, { id: '1' }, 2],
     ['a named path that stays away', paths(['/a/?'], ['/*']), { id: '1' }, { id: '1', b: 1 }, 0],
-  ])('%s', (_, policy, before, after, expected) => {
+  ])('%s -> the changes counted by hand', (_, policy, before, after, expected) => {
     expect(changedTerms(before, after, compileIndexing(policy))).toBe(expected);
   });
 

@@ -51,7 +51,7 @@ describe('move takes a value out and adds it elsewhere', () => {
     ['{"l":[1,2,3]}', '/l/2', '/l/0', '{"l":[3,1,2]}'],
     ['{"l":[1],"x":2}', '/x', '/l/-', '{"l":[1,2]}'],
     ['{"ab":{},"a":1}', '/a', '/ab/c', '{"ab":{"c":1}}'],
-  ])('%s from %s to %s', (text, from, path, expected) => {
+  ])('%s from %s to %s -> %s', (text, from, path, expected) => {
     expect(moved(text, from, path)).toBe(expected);
   });
 
@@ -119,7 +119,7 @@ describe('each operation changes one place of the text', () => {
     ['{"n":1.5}', ['incr', '/n', '1'], '{"n":2.5}'],
     ['{"n":1}', ['incr', '/n', '0.5'], '{"n":1.5}'],
     ['{"l":[1,2]}', ['incr', '/l/1', '5'], '{"l":[1,7]}'],
-  ])('%s with %j', (text, operation, expected) => {
+  ])('%s with %j -> %s', (text, operation, expected) => {
     expect(patched(text, operation)).toBe(expected);
   });
 

@@ -44,7 +44,7 @@ describe('a request is counted as', () => {
     ['admin', 'GET /_emulator/state', {}],
     ['admin', 'POST /_emulator/containers/D/C/split', {}],
     ['admin', 'PUT /_emulator/clock', {}],
-  ])('%s: %s %j', (op, request, headers) => {
+  ])('%s <- %s %j', (op, request, headers) => {
     const [method = '', path = ''] = request.split(' ');
     expect(findRoute(method, segmentsOf(path), headers).op).toBe(op);
   });
@@ -98,7 +98,7 @@ test.each<[number, string, string]>([
   [405, 'GET', '/dbs/D/colls/C/operations/partitionkeydelete'],
   [405, 'PUT', '/_emulator/state'],
   [405, 'POST', '/offers'],
-])('%i: %s %s', (status, method, path) => {
+])('routes: status %i <- %s %s', (status, method, path) => {
   expect(refusalOf(() => findRoute(method, segmentsOf(path), {}))?.status).toBe(status);
 });
 

@@ -156,7 +156,7 @@ describe('withoutMembers', () => {
     ['{"b":{"a":1}}', '{"b":{"a":1}}', 'a'],
     ['{}', '{}', 'a'],
     ['{"a":"}"}', '{}', 'a'],
-  ])('%s becomes %s without %s', (text, expected, names) => {
+  ])('%s -> %s without %s', (text, expected, names) => {
     expect(withoutMembers(text, new Set(names))).toBe(expected);
   });
 });

@@ -40,7 +40,7 @@ describe('the tables of fact SVC-31', () => {
     ['3 KB', 3 * KB, 1.09, 6.48],
     ['80 KB', 80 * KB, 6.06, 29.05],
     ['beyond the table, along its last slope', 3072 * KB, 437.7, 1875],
-  ])('%s', (_, bytes, read, write) => {
+  ])('%s -> the stated charges of a read and a write', (_, bytes, read, write) => {
     expect(readCharge(bytes)).toBe(read);
     expect(writeCharge(bytes, 0)).toBe(write);
   });
@@ -56,7 +56,7 @@ describe('the worked examples of fact SVC-31', () => {
     ['replace 1 KB, two terms changed', replaceCharge(KB, KB, 4), 10.8, 2],
     ['the same as a patch', replaceCharge(KB, KB, 4, 2), 11.6, 2],
     ['delete 1 KB with 10 terms', writeCharge(KB, 10), 7, 1],
-  ])('%s', (_, charge, stated, writes) => {
+  ])('%s -> the stated charge', (_, charge, stated, writes) => {
     expect(roundRu(charge + writes * WRITE_ROUNDED_UP_RU)).toBe(stated);
   });
 

@@ -57,20 +57,23 @@ test.each([
   { kind: 'write', may: true },
   { kind: 'remove', may: true },
   { kind: 'takeover', may: false },
-] as const)('a claim to $kind lets its document write to the slot: $may', async ({ kind, may }) => {
-  using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
-  await group(signal, async (members) => {
-    const { unit, points } = newUnit(ledger, members);
-    const identity = { hash: hashOf('d'), name: ['"d"', '"a"'] };
-    const slot = { hash: hashOf('P'), key: ['P'] };
-    await unit.begin([{ kind, identity, slot }]);
-    expect(unit.claims(identity, slot)).toBe(may);
-    expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: identity.hash }]);
-    unit.commit(null);
-    expect(ledger.pages.unsettled()).toEqual([]);
-    expect(points).toEqual(['intended', 'committed']);
-  });
-});
+] as const)(
+  'unit of work: a claim to $kind -> its document may write to the slot: $may',
+  async ({ kind, may }) => {
+    using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
+    await group(signal, async (members) => {
+      const { unit, points } = newUnit(ledger, members);
+      const identity = { hash: hashOf('d'), name: ['"d"', '"a"'] };
+      const slot = { hash: hashOf('P'), key: ['P'] };
+      await unit.begin([{ kind, identity, slot }]);
+      expect(unit.claims(identity, slot)).toBe(may);
+      expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: identity.hash }]);
+      unit.commit(null);
+      expect(ledger.pages.unsettled()).toEqual([]);
+      expect(points).toEqual(['intended', 'committed']);
+    });
+  },
+);
 
 test('unit of work: an outcome is missing -> the commit waits, then moves the position and the counters', async () => {
   using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));

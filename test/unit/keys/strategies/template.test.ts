@@ -4,7 +4,7 @@ import { valueAt } from '../../../../src/keys/path.ts';
 import { derive } from '../../../helpers/key-plan.ts';
 
 describe('a lone placeholder keeps the type of its value', () => {
-  test.each([['x'], [''], [5], [1.5], [-0], [true], [false], [null]])('%j', (value) => {
+  test.each([['x'], [''], [5], [1.5], [-0], [true], [false], [null]])('%j -> the same value', (value) => {
     expect(derive('{x}', { x: value })).toBe(value);
   });
 

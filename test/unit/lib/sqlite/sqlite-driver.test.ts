@@ -22,7 +22,7 @@ test.each([
 test.each([
   ['better-sqlite3', 'npm rebuild better-sqlite3'],
   ['better-sqlite3-13', `repeat the installation with Node ${process.version}`],
-] as const)('a missing %s is reported with what to do about it', (name, hint) => {
+] as const)('driver: %s is missing -> reported, with what to do about it', (name, hint) => {
   const cause = new Error('as it came');
   expect(driverMissing(name, cause)).toMatchObject({ hint: expect.stringContaining(hint), cause });
 });

@@ -146,7 +146,7 @@ describe('config file: invalid values', () => {
       'target is not valid like this (f.yaml line 2)',
       'for example target: shop/orders-by-tenant',
     ],
-  ])('%s', (_case, text, message, hint) => {
+  ])('%s -> refused with what is right', (_case, text, message, hint) => {
     expect(parseConfig(text, 'f.yaml').problems).toMatchObject([{ message, hint }]);
   });
 });
@@ -185,7 +185,7 @@ describe('config file: unusable files', () => {
     ],
     ['a list at the top', '- source', 'f.yaml has no settings', 'it is not a list of names with values'],
     ['a word', 'hello', 'f.yaml has no settings', 'it is not a list of names with values'],
-  ])('%s', (_case, text, message, why) => {
+  ])('%s -> refused with why', (_case, text, message, why) => {
     expect(refusedBy(() => parseConfig(text, 'f.yaml')).problems).toMatchObject([{ message, why }]);
   });
 

@@ -128,7 +128,7 @@ const ROUTES: ReadonlyArray<readonly [name: string, give: (secret: string) => Gi
 ];
 
 describe('secrets are never repeated', () => {
-  test.each(ROUTES)('%s', (_name, give) => {
+  test.each(ROUTES)('%s -> in no message and no report', (_name, give) => {
     fc.assert(
       fc.property(secrets, fc.boolean(), (secret, hasMistake) => {
         const { flags = {}, ...rest } = give(secret);

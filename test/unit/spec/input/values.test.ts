@@ -26,7 +26,7 @@ describe('values: a container', () => {
     [' shop/orders', wrong],
     ['shop/or\nders', wrong],
     [`d/${'c'.repeat(256)}`, wrong],
-  ])('%j', (text, expected) => {
+  ])('%j -> %j', (text, expected) => {
     expect(shown(values.parseContainerName(text))).toEqual(expected);
   });
 });
@@ -71,7 +71,7 @@ describe('values: an RU budget', () => {
     ['50 %', wrong],
     ['10000001', wrong],
     ['lots', wrong],
-  ])('%s', (text, expected) => {
+  ])('%s -> %j', (text, expected) => {
     expect(shown(values.readBudget(text))).toEqual(expected);
   });
 });
@@ -86,7 +86,7 @@ describe('values: throughput in steps', () => {
     ['0', { instead: '400' }],
     ['1000100', { instead: '1000000' }],
     ['4k', wrong],
-  ])('manual %s', (text, expected) => {
+  ])('manual %s -> %j', (text, expected) => {
     expect(shown(values.readManualThroughput(text))).toEqual(expected);
   });
 
@@ -96,7 +96,7 @@ describe('values: throughput in steps', () => {
     ['400', { instead: '1000' }],
     ['1500', { instead: '2000' }],
     ['', wrong],
-  ])('autoscale %s', (text, expected) => {
+  ])('autoscale %s -> %j', (text, expected) => {
     expect(shown(values.readAutoscaleThroughput(text))).toEqual(expected);
   });
 });
@@ -119,7 +119,7 @@ describe('values: a duration', () => {
     ['-2h', wrong],
     ['20d1s', wrong],
     ['2H', wrong],
-  ])('%s', (text, expected) => {
+  ])('%s -> %j', (text, expected) => {
     expect(shown(values.readDuration(text))).toEqual(expected);
   });
 });
@@ -136,7 +136,7 @@ describe('values: a time of day', () => {
     ['5:3', wrong],
     ['05:30:00', wrong],
     ['5pm', wrong],
-  ])('%s', (text, expected) => {
+  ])('%s -> %j', (text, expected) => {
     expect(shown(values.readTimeOfDay(text))).toEqual(expected);
   });
 
@@ -157,7 +157,7 @@ describe('values: a time of day', () => {
     // 2026-04-05: 00:00 becomes 23:00.
     ['midnight shown once', 'America/Santiago', '2026-04-05T02:00:00Z', '00:00', '2026-04-05T04:00:00Z'],
     ['in a zone of odd minutes', 'Australia/Eucla', '2026-01-10T00:00:00Z', '09:00', '2026-01-10T00:15:00Z'],
-  ])('the next one: %s', (_case, zone, now, text, expected) => {
+  ])('the next one, %s in %s at %s, for %s -> %s', (_case, zone, now, text, expected) => {
     const before = process.env['TZ'];
     process.env['TZ'] = zone;
     try {
@@ -179,7 +179,7 @@ describe('values: switches, limits and choices', () => {
     ['false', false],
     ['yes', { instead: 'true' }],
     ['1', { instead: 'true' }],
-  ])('switch %s', (text, expected) => {
+  ])('switch %s -> %j', (text, expected) => {
     expect(shown(values.readSwitch(text))).toEqual(expected);
   });
 
@@ -189,7 +189,7 @@ describe('values: switches, limits and choices', () => {
     ['-1', wrong],
     ['1.5', wrong],
     ['9999999999', { instead: '1000000000' }],
-  ])('dead letters %s', (text, expected) => {
+  ])('dead letters %s -> %j', (text, expected) => {
     expect(shown(values.readDeadLettersMax(text))).toEqual(expected);
   });
 

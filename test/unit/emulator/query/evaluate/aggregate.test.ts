@@ -49,7 +49,7 @@ describe('ORDER BY', () => {
     ['SELECT TOP 2 * FROM c', 'object text'],
     ['SELECT * FROM c OFFSET 1 LIMIT 2', 'text array'],
     ['SELECT * FROM c WHERE IS_STRING(c.k) OFFSET 1 LIMIT 9', 'capital'],
-  ])('%s', (query, expected) => {
+  ])('%s -> %s', (query, expected) => {
     expect(ids(query, MIXED)).toBe(expected);
   });
 
@@ -113,7 +113,7 @@ describe('aggregates', () => {
     ['SELECT VALUE AVG(c.n) FROM c WHERE c.n > 100', []],
     ['SELECT VALUE MIN(c.n) FROM c WHERE c.n > 100', []],
     ['SELECT COUNT(1) AS n, MAX(c.n) AS high FROM c WHERE false', ['{"n":0}']],
-  ])('%s', (query, expected) => {
+  ])('%s -> %j', (query, expected) => {
     expect(ask(query, NUMBERS)).toEqual(expected);
   });
 });

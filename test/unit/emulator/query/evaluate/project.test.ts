@@ -41,7 +41,7 @@ describe('projection', () => {
     ['SELECT VALUE c["a b"] ? c.big : c.price FROM c', ['9223372036854775807']],
     [String.raw`SELECT VALUE {"\"": "\u0000\ud800"} FROM c`, [String.raw`{"\"":"\u0000\ud800"}`]],
     ['SELECT VALUE @p FROM c', ['{"__proto__":1}']],
-  ])('%s', (query, expected) => {
+  ])('%s -> %j', (query, expected) => {
     expect(ask(query, [ODD], { p: JSON.parse('{"__proto__":1}') as unknown })).toEqual(expected);
   });
 

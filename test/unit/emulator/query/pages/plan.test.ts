@@ -85,7 +85,7 @@ describe('a plan', () => {
       { orderBy: ['Descending'], orderByExpressions: ['c.a["b c"]'], hasSelectValue: true },
     ],
     ['SELECT c.n FROM c ORDER BY c.a', { orderBy: ['Ascending'], hasSelectValue: false }],
-  ])('%s', (query, expected) => {
+  ])('%s -> %j', (query, expected) => {
     expect(infoOf(query)).toMatchObject(expected);
   });
 
@@ -111,7 +111,7 @@ describe('a range answers', () => {
       'SELECT COUNT(1), MIN(c.s) AS low FROM x AS c',
       ['{"payload":{"$1":{"item":3},"low":{"item":"x","item2":{"min":"x","count":2}}}}'],
     ],
-  ])('%s', (query, expected) => {
+  ])('%s -> %j', (query, expected) => {
     expect(rangeAnswers(query, TEXTS)).toEqual(expected);
   });
 
@@ -136,7 +136,7 @@ describe('a range answers', () => {
     ['SELECT VALUE c.id -- the id\nFROM c WHERE true -- all\nORDER BY c.s -- text', ['"c"', '"a"', '"b"']],
     ['SELECT TOP 1 VALUE c.id FROM c ORDER BY c.n', ['"b"']],
     ['SELECT VALUE c.id FROM c ORDER BY c.n OFFSET 1 LIMIT 1', ['"b"', '"c"']],
-  ])('%s', (query, payloads) => {
+  ])('%s -> %j', (query, payloads) => {
     const found = rangeAnswers(query, TEXTS).map((item) => /"payload":(.*)\}$/.exec(item)?.[1]);
     expect(found).toEqual(payloads);
   });

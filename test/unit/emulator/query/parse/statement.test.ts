@@ -21,7 +21,7 @@ describe('a statement', () => {
     'SELECT VALUE (c).id FROM c',
     'SELECT VALUE {"id": c.id}.id FROM c',
     'SELECT VALUE c.id FROM c WHERE TRUE',
-  ])('%s', (query) => {
+  ])('%s -> the id of the document', (query) => {
     expect(ask(query, DOCUMENT, { name: 'id' })).toEqual(['"1"']);
   });
 
@@ -67,7 +67,7 @@ describe('what is refused by name', () => {
     ['SELECT TOP 1 VALUE COUNT(1) FROM c', 'TOP with an aggregate is'],
     ['SELECT VALUE COUNT(1) FROM c ORDER BY c.a', 'ORDER BY with an aggregate is'],
     ['SELECT VALUE COUNT(1) FROM c OFFSET 0 LIMIT 1', 'OFFSET LIMIT with an aggregate is'],
-  ])('%s', (query, message) => {
+  ])('%s -> refused: %s', (query, message) => {
     expect(refused(query)).toContain(
       `${message}${message.includes('position') ? '' : ' not supported by this emulator'}`,
     );
@@ -206,7 +206,7 @@ describe('idEquals', () => {
     [`SELECT * FROM c WHERE c.a.id = 'x'`, undefined],
     ['SELECT * FROM c WHERE c.id = 1', undefined],
     [`SELECT * FROM c WHERE c.id = c.b`, undefined],
-  ])('%s: %s', (query, expected) => {
+  ])('%s -> %s', (query, expected) => {
     expect(compileQuery({ query, parameters: [{ name: '@id', value: 'given' }] }).idEquals).toBe(expected);
   });
 });
