@@ -3,7 +3,7 @@
  * where the machine has room: tests sync as often as the product does, and a disk that others use as well makes them
  * wait. What a power cut leaves of a file is tested by cutting it, not by the disk.
  */
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,7 +14,8 @@ const MEMORY_MIN_BYTES = 2 * 1024 ** 3;
 let folder: string;
 
 export function setup(): void {
-  folder = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'cosmig-tests-'));
+  // Without symbolic links, which cosmig resolves in the paths that it prints.
+  folder = realpathSync(mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'cosmig-tests-')));
   process.env['TMPDIR'] = folder;
 }
 

@@ -46,7 +46,8 @@ export class Transactions {
     } finally {
       this.#database.exec('PRAGMA synchronous = NORMAL');
     }
-    this.#onDurable();
+    // A transaction within another one is durable only when that one is.
+    if (!this.#database.inTransaction) this.#onDurable();
     return value;
   }
 

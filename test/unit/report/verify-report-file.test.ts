@@ -1,5 +1,5 @@
 /** A report names every document that differs, however many there are. */
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -46,6 +46,19 @@ test('report file: more differences than fit into memory -> all are written', ()
     },
   });
 });
+
+test.skipIf(process.platform === 'win32')(
+  'report file: created -> only its owner may read it; an existing file -> keeps its permissions',
+  () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'cosmig-report-')), 'proof.json');
+    const mode = (): number => statSync(path).mode & 0o777;
+    expect(writeReport(path, VERDICT, null)).toBeUndefined();
+    expect(mode()).toBe(0o600);
+    chmodSync(path, 0o644);
+    expect(writeReport(path, VERDICT, null)).toBeUndefined();
+    expect(mode()).toBe(0o644);
+  },
+);
 
 test('report file: a count -> no lists; no differences -> empty lists', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));

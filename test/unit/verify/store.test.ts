@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { VerifyStore } from '../../../src/verify/store.ts';
 import { rowsIn } from '../../helpers/database-file.ts';
 
@@ -40,5 +41,25 @@ describe('verify store: the last proof', () => {
       }
     }
     expect(rowsIn(path(), 'SELECT at_ms FROM proofs')).toEqual([{ at_ms: 3 }]);
+  });
+});
+
+test.skipIf(process.platform === 'win32')('verify store: its files -> only the owner may read them', () => {
+  using store = VerifyStore.open(path());
+  store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all', isAfterRepair: false });
+  const entries = new Uint32Array(9);
+  entries[ENTRY.size] = entries.byteLength;
+  store.checkpoint('source', { parts: [], buckets: Buffer.alloc(8), refused: {}, entries });
+  store.end();
+  const modes = readdirSync(folder)
+    .filter((name) => !name.endsWith('-journal'))
+    .map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+  expect(Object.fromEntries(modes)).toEqual({
+    'ledger.db-verify': '600',
+    'ledger.db-verify-lock': '600',
+    'ledger.db-verify-mark': '600',
+    'ledger.db-verify-runs': '600',
+    'ledger.db-verify-shm': '600',
+    'ledger.db-verify-wal': '600',
   });
 });

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -229,6 +230,13 @@ describe('openDatabase', () => {
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
     expect(database.pragma('synchronous', { simple: true })).toBe(2);
     expect(database.pragma('foreign_keys', { simple: true })).toBe(1);
+  });
+
+  test.skipIf(process.platform === 'win32')('openDatabase: a new file -> only its owner may read it', () => {
+    const path = join(folder, 'private.db');
+    opened(path).exec('CREATE TABLE document (id TEXT)');
+    const modes = readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
   });
 
   test('openDatabase: not a database -> LedgerError with a hint', () => {
