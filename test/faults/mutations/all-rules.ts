@@ -6,7 +6,7 @@ import { SERVICE_RULES } from '../mutations-service.ts';
 import { VERIFY_RULES } from '../mutations-verify.ts';
 import { LEDGER_RULES } from '../ledger/mutations.ts';
 import { LOAD_RULES } from '../load/mutations.ts';
-import { ENGINE_RULES } from './engine-rules.ts';
+import { ENGINE_RULES, REPAIR_RULES } from './engine-rules.ts';
 import { MODEL_RULES } from './model-rules.ts';
 
 /** Rules that the engine in the world of the model does not meet. */
@@ -17,6 +17,7 @@ export const TESTED: readonly Rule[] = [
   ...LEDGER_RULES,
   ...SERVICE_RULES,
   ...LOAD_RULES,
+  ...REPAIR_RULES,
 ];
 /** The rules of the model, and others of the engine, each with a story that must fail. */
 export const DRIVEN: readonly Rule[] = [...MODEL_RULES, ...ENGINE_RULES];

@@ -12,6 +12,13 @@ const EXECUTE = 'src/cosmos/bulk/execute.ts';
 const BATCH = 'src/cosmos/bulk/batch-request.ts';
 
 const EDITS = {
+  'commit-after-abort': [
+    {
+      file: 'src/engine/cutover/cutover.ts',
+      find: '    reading.throwIfAborted();\n',
+      replace: '    void reading;\n',
+    },
+  ],
   'anchor-before-primed': [
     {
       file: ANCHOR,
@@ -215,6 +222,7 @@ const EDITS = {
 const STORIES = 'test/model/engine/stories';
 
 const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: string]>> = {
+  'commit-after-abort': ['cutover', 'no commit once writers resume'],
   'anchor-before-primed': ['anchors', 'after the anchor was looked for'],
   'anchor-of-the-feed-alone': ['anchors', 'from a replica behind AVAD'],
   'outcomes-not-counted': ['slots', 'one outcome is missing'],
@@ -232,7 +240,7 @@ const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: s
   'unique-letter-waits-for-any-value': ['letters', 'wants another that is given up'],
   'unique-letters-not-retried': ['letters', 'leaves another slot'],
   'position-behind-the-anchor': ['anchors', 'shares a page with the copy'],
-  'no-token-after-ambiguity': ['slots', 'the reply to a write of the tail is lost'],
+  'no-token-after-ambiguity': ['slots', 'the reply to a takeover is lost'],
   'no-wait-after-ambiguity': ['slots', 'the reply to a write of the tail is lost'],
   'copied-and-not-waited': ['slots', 'the reply to a create of the copy is lost'],
   'etag-kept-by-settle': ['intents', 'the newer one is not a replay'],
@@ -249,3 +257,19 @@ export const ENGINE_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, e
   const [file, by] = NOTICED[name as keyof typeof EDITS];
   return { name, edits, test: `${STORIES}/${file}.test.ts`, by };
 });
+
+/** A rule that no story meets, because it is about what follows a comparison. */
+export const REPAIR_RULES: readonly Rule[] = [
+  {
+    name: 'sweep-forgotten-without-proof',
+    edits: [
+      {
+        file: 'src/workflows/repair.ts',
+        find: 'if (verdict.equal === true && swept.length > 0)',
+        replace: 'if (swept.length > 0)',
+      },
+    ],
+    test: 'test/integration/verify/command/sweep.test.ts',
+    by: 'a comparison is still due',
+  },
+];

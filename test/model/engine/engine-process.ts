@@ -1,8 +1,11 @@
 /** Owns one run of the engine: it settles, copies, and follows the feeds until it is killed. */
 import { Account } from '../../../src/cosmos/account/client.ts';
+import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
+import { cutOver } from '../../../src/engine/cutover/cutover.ts';
 import { repairEach, type Suspect } from '../../../src/engine/letters/repair.ts';
 import { runLeases, type LeasesParts } from '../../../src/engine/leases/run-leases.ts';
-import { work } from '../../../src/engine/run.ts';
+import { work, type Goal } from '../../../src/engine/run.ts';
+import { CanceledError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
@@ -20,11 +23,13 @@ export class EngineProcess {
   repairs = 0;
   readonly #world: World;
   readonly #account: Account;
+  readonly #drain = new AbortController();
   /** Never aborted. A signal of its own, since the run leaves its listeners there. */
   readonly #never = new AbortController().signal;
   #isDead = false;
 
-  constructor(world: World) {
+  /** With `cutover` the process is one of that command; without, it copies and tails. */
+  constructor(world: World, cutover?: CutoverOptions) {
     this.#world = world;
     const { scenario, timers, files } = world;
     this.ledger = files.open(scenario.deletes, timers.nowMs);
@@ -32,7 +37,8 @@ export class EngineProcess {
       { endpoint: ENDPOINT, key: KEY },
       { httpClient: world.service.client(), clock: timers.clock },
     );
-    this.#run().catch((error: unknown) => this.#fail(error));
+    const ran = cutover === undefined ? this.#run() : this.#cutOver(cutover);
+    ran.catch((error: unknown) => this.#fail(error));
   }
 
   /** Whether the copy is over, and nothing is in flight but the polls of the tail. */
@@ -60,6 +66,11 @@ export class EngineProcess {
     return true;
   }
 
+  /** The operator presses Ctrl-C. */
+  stop(): void {
+    this.#drain.abort(new CanceledError('SIGINT'));
+  }
+
   /** The process never runs again, since nothing answers it. Its file is not used again either. */
   kill(): void {
     this.#isDead = true;
@@ -70,11 +81,20 @@ export class EngineProcess {
   async #run(): Promise<void> {
     const { phase } = this.ledger.migration.read();
     this.ledger.runs.begin({ command: 'model', pid: 1, nowMs: this.#world.timers.nowMs });
-    if (phase === 'new' || phase === 'copying') await this.#work('copy');
-    await this.#work('tail');
+    for (const goal of phase === 'new' || phase === 'copying'
+      ? (['copy', 'tail'] as const)
+      : (['tail'] as const))
+      await this.#work(goal, async (leases) => {
+        this[goal] = leases;
+        await runLeases(goal, leases);
+      });
   }
 
-  async #work(goal: 'copy' | 'tail'): Promise<void> {
+  async #cutOver(options: CutoverOptions): Promise<void> {
+    await this.#work('catch-up', async (leases) => void (await cutOver(leases, options)));
+  }
+
+  async #work(goal: Goal, body: (leases: LeasesParts) => Promise<void>): Promise<void> {
     const { scenario, timers } = this.#world;
     const { clock } = timers;
     await work(
@@ -84,17 +104,14 @@ export class EngineProcess {
         clock,
         random: seededRandom(7),
         log: createLog({ level: 'error', format: 'text', clock, write: () => {} }),
-        drain: this.#never,
+        drain: this.#drain.signal,
         abort: this.#never,
         timing: TIMING,
         ledger: this.ledger,
         containers: containersFor(scenario),
         accounts: { source: this.#account, target: this.#account },
       },
-      async (leases) => {
-        this[goal] = leases;
-        await runLeases(goal, leases);
-      },
+      body,
     );
   }
 

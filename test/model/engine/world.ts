@@ -2,6 +2,7 @@
  * Owns everything there is in one run of the engine: source, target and application of the model, the account in front
  * of them, time, the ledger's file that survives, and the process that does not.
  */
+import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import type { Scenario } from '../scenario.ts';
 import { Source, type Slot } from '../source.ts';
 import { Target, type Write } from '../target.ts';
@@ -43,6 +44,12 @@ export class World implements Disposable {
     if (this.process !== null) return false;
     this.process = new EngineProcess(this);
     return true;
+  }
+
+  /** The next process is a cutover. */
+  cutOver(options: CutoverOptions): void {
+    this.crash();
+    this.process = new EngineProcess(this, options);
   }
 
   /** The process ends between two turns of its event loop; it never runs again. */

@@ -162,7 +162,8 @@ test('engine: crash while an older version is written over a newer one -> the ne
   story.do('app C7 create P');
   expect(await story.rest()).toBeNull();
   story.do('app A7 delete');
-  // The letter of C7 is promoted: it reads the newest version while the feed still shows the one before.
+  // The letter of C7 is promoted: it reads the newest version, twice, while the feed still shows the one before.
+  await story.answer(await story.untilWaiting(/^read C7/));
   const read = await story.untilWaiting(/^read C7/);
   story.do('app C7 touch');
   await story.answer(await story.untilWaiting(/^LV 1@/, read));

@@ -63,7 +63,7 @@ const HISTORIES: Readonly<Record<string, (id: Identity) => readonly string[]>> =
   'and lives': (id) => [`${id} create P`, `${id} move Q`, `${id} move P`, `${id} move Q`],
   'is deleted and comes back': (id) => [`${id} create P`, `${id} move Q`, `${id} delete`, `${id} create P`],
   'is deleted': (id) => [`${id} create P`, `${id} move Q`, `${id} touch`, `${id} delete`],
-  'in one transaction': (id) => [`${id} create Q`, `${id} batch P`, `${id} touch`],
+  'in one transaction': (id) => [`${id} create Q`, `${id} touch`, `${id} batch P`],
 };
 
 test.each(Object.keys(HISTORIES))(

@@ -1,0 +1,50 @@
+/** The last moments before a commit: either the target is in use, or the writers resume on the source; never both. */
+import { expect, test } from 'vitest';
+import { CUTOVER } from '../../../helpers/migration/cutover-parts.ts';
+import { Story } from './story.ts';
+
+const REPLIES_MAX = 500;
+
+/** A cutover that is stopped at its nth reply, while the disk of its ledger is full; without n it is not stopped. */
+async function cutOver(stopAt = Infinity): Promise<{ phase: string; hasResumed: boolean; replies: number }> {
+  using story = new Story();
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  const { world } = story;
+  let hasResumed = false;
+  world.cutOver({
+    ...CUTOVER,
+    onAbort: async () => {
+      hasResumed = true;
+      world.files.isFull = false;
+    },
+  });
+  const phase = (): string => world.process?.ledger.migration.read().phase ?? '';
+  let replies = 0;
+  for (; replies < REPLIES_MAX && phase() !== 'committed' && world.failure === null;) {
+    await world.timers.whenIdle();
+    const [request] = world.service.waiting;
+    if (request === undefined) {
+      await story.step();
+      continue;
+    }
+    replies += 1;
+    const answered = story.answer(request);
+    if (replies === stopAt) {
+      world.files.isFull = true;
+      world.process?.stop();
+    }
+    await answered;
+  }
+  for (let n = 0; n < 20; n += 1) await story.step().catch(() => {});
+  return { phase: phase(), hasResumed, replies };
+}
+
+test('engine: a cutover is stopped in the moment of any of its last replies -> no commit once writers resume', async () => {
+  const whole = await cutOver();
+  expect(whole).toMatchObject({ phase: 'committed', hasResumed: false });
+  for (let before = 0; before < 4; before += 1) {
+    const { phase, hasResumed } = await cutOver(whole.replies - before);
+    expect([before, phase === 'committed', hasResumed]).toEqual([before, !hasResumed, hasResumed]);
+  }
+});
