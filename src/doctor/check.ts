@@ -35,9 +35,13 @@ export interface Check {
 }
 
 /** What a check found when it did not fail. */
-export interface Found<T> {
+export interface Found {
   readonly message: string;
   readonly warning?: { readonly why: string; readonly hint: string };
+}
+
+/** What a check found, and what later checks need of it. */
+export interface FoundValue<T> extends Found {
   readonly value: T;
 }
 
@@ -51,11 +55,11 @@ export class Checklist {
     this.#onChecks = onChecks;
   }
 
-  /** Makes a check. Returns what it found, or undefined if it failed. */
+  /** Makes a check. Returns the value that it found, or undefined if it failed. */
   async make<T>(
     about: CheckSubject,
     name: CheckName,
-    check: () => Promise<Found<T>>,
+    check: () => Promise<Found & Partial<FoundValue<T>>>,
   ): Promise<T | undefined> {
     this.#signal.throwIfAborted();
     try {

@@ -33,7 +33,7 @@ import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { TIMING } from '../spec/timing.ts';
-import { Checklist, type Check, type CheckName, type Found } from './check.ts';
+import { Checklist, type Check, type CheckName, type Found, type FoundValue } from './check.ts';
 import { checkMachine, diskFor } from './machine.ts';
 
 export interface DoctorParts {
@@ -136,18 +136,17 @@ async function checkAccount(
   return account;
 }
 
-function clockOf(aheadMs: number): Found<undefined> {
+function clockOf(aheadMs: number): Found {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
-  if (seconds < 2) return { message: "this machine's clock agrees with the service's", value: undefined };
+  if (seconds < 2) return { message: "this machine's clock agrees with the service's" };
   const message = `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
-  if (Math.abs(aheadMs) <= CLOCK_AHEAD_MAX_MS) return { message, value: undefined };
+  if (Math.abs(aheadMs) <= CLOCK_AHEAD_MAX_MS) return { message };
   return {
     message,
     warning: {
       why: 'the service refuses signatures of a clock that is 15 minutes off',
       hint: 'set the clock, for example with a time service',
     },
-    value: undefined,
   };
 }
 
@@ -160,7 +159,7 @@ async function containerOf(
   side: 'source' | 'target',
   account: Account,
   parts: DoctorParts,
-): Promise<Found<ContainerFacts | null>> {
+): Promise<FoundValue<ContainerFacts | null>> {
   const { spec } = parts;
   const address = spec[side];
   const name: ContainerName = { database: address.database, container: address.container };
@@ -185,7 +184,6 @@ async function checkSource(list: Checklist, source: Reached | undefined, parts: 
     await probe(asked);
     return {
       message: 'the change feed and documents may be read: enough for copy, tail, verify and cutover',
-      value: undefined,
     };
   });
   await list.make('source', 'deletes', async () => {
@@ -193,7 +191,7 @@ async function checkSource(list: Checklist, source: Reached | undefined, parts: 
       ...asked,
       patience: asked.patience.fresh(),
     });
-    const found = { message: `deletes: ${DELETES[mode]}`, value: undefined };
+    const found = { message: `deletes: ${DELETES[mode]}` };
     const [note] = notes;
     if (note === undefined || parts.spec.deletes.kind !== 'auto') return found;
     return {
@@ -216,19 +214,18 @@ function throughputOf(
   side: 'source' | 'target',
   { throughput }: ContainerFacts,
   { spec }: DoctorParts,
-): Found<undefined> {
+): Found {
   const budget = side === 'source' ? spec.sourceBudget : spec.targetBudget;
   const text = throughput.kind === 'shared' ? 'shared with its database' : throughputText(throughput);
   const ru = allowedRu(side, budget, ruOf(throughput));
   const share = ru === undefined ? '' : `, of which ${formatCount(Math.round(ru))} RU/s may be used`;
-  if (throughput.kind !== 'unknown') return { message: `throughput: ${text}${share}`, value: undefined };
+  if (throughput.kind !== 'unknown') return { message: `throughput: ${text}${share}` };
   return {
     message: `throughput: ${text}${share}`,
     warning: {
       why: 'an identity of Entra ID may not read the throughput with data-plane permissions',
       hint: `give --${side}-ru in RU/s if the application needs a part of the throughput`,
     },
-    value: undefined,
   };
 }
 
@@ -260,7 +257,7 @@ async function checkTarget(
         planOf({ spec, connections, like: { facts: like, scripts } }),
         callOf(parts),
       );
-      return { message: 'it can be created with the settings of the source', value: undefined };
+      return { message: 'it can be created with the settings of the source' };
     });
     return;
   }
@@ -271,7 +268,6 @@ async function checkTarget(
     return {
       message:
         'documents may be read, created, replaced and deleted: enough for copy, tail, verify and cutover',
-      value: undefined,
     };
   });
   if (source === undefined || like === null) {
@@ -288,14 +284,13 @@ async function checkTarget(
     list.skip('target', ['documents'], 'an earlier check failed');
   } else {
     await list.make('target', 'documents', async () => {
-      if (hasBegun)
-        return { message: 'it holds the copies of the migration that has begun', value: undefined };
+      if (hasBegun) return { message: 'it holds the copies of the migration that has begun' };
       const from = { account: source.account, facts: like };
       await refuseOccupied(
         { spec, source: from, target: asked.requests, rekey },
         { ...asked, clock: parts.clock, patience: asked.patience.fresh() },
       );
-      return { message: 'it is empty', value: undefined };
+      return { message: 'it is empty' };
     });
   }
   await list.make('target', 'settings', async () => {
@@ -304,15 +299,13 @@ async function checkTarget(
       { facts: like, scripts: await listScripts(source.account, like.name, call) },
       { facts, scripts: await listScripts(account, facts.name, call) },
     );
-    if (differences.length === 0)
-      return { message: 'its settings equal those of the source', value: undefined };
+    if (differences.length === 0) return { message: 'its settings equal those of the source' };
     return {
       message: `settings differ from the source: ${differences.map(({ setting }) => setting).join(', ')}`,
       warning: {
         why: 'queries and limits may differ after the cutover',
         hint: 'see the values with cosmig copy --dry-run; cosmig cutover --like-source sets what can be changed later',
       },
-      value: undefined,
     };
   });
 }

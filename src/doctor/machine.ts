@@ -5,7 +5,7 @@ import { LedgerError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import { Ledger } from '../state/ledger.ts';
-import type { Checklist, Found } from './check.ts';
+import type { Checklist, Found, FoundValue } from './check.ts';
 
 export interface MachineParts {
   readonly ledger: string;
@@ -19,26 +19,24 @@ export async function checkMachine(
 ): Promise<boolean | undefined> {
   await list.make('machine', 'node', async () => ({
     message: `cosmig ${readVersion()} on Node.js ${process.versions.node}, ${process.platform} ${process.arch}`,
-    value: undefined,
   }));
   await list.make('machine', 'tls', async () => tlsOf(env));
   return list.make('machine', 'ledger', async () => ledgerAt(ledger));
 }
 
-function tlsOf(env: MachineParts['env']): Found<undefined> {
+function tlsOf(env: MachineParts['env']): Found {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0')
-    return { message: 'certificates of the service are checked', value: undefined };
+    return { message: 'certificates of the service are checked' };
   return {
     message: 'certificates of the service are not checked',
     warning: {
       why: 'the variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so another server could answer in place of the account',
       hint: 'unset it; for a proxy, set NODE_EXTRA_CA_CERTS to its certificate',
     },
-    value: undefined,
   };
 }
 
-function ledgerAt(path: string): Found<boolean> {
+function ledgerAt(path: string): FoundValue<boolean> {
   if (existsSync(path)) {
     const hasBegun = Ledger.hasBegun(path);
     const state = hasBegun ? 'holds a migration that has begun' : 'holds no migration yet';
@@ -62,21 +60,20 @@ function ledgerAt(path: string): Found<boolean> {
  * Checks the room for the ledger on its disk. A ledger holds about as many bytes as `bytes`, and twice as many while
  * its index is built.
  */
-export function diskFor(path: string, bytes: number | null): Found<undefined> {
+export function diskFor(path: string, bytes: number | null): Found {
   const { bavail, bsize } = statfsSync(existingFolder(path));
   const freeBytes = bavail * bsize;
   const free = `${gigabytes(freeBytes)} are free for the ledger`;
-  if (bytes === null) return { message: free, value: undefined };
+  if (bytes === null) return { message: free };
   const needed = bytes * 2;
   const message = `${free}, which needs up to ${gigabytes(needed)}`;
-  if (freeBytes > needed) return { message, value: undefined };
+  if (freeBytes > needed) return { message };
   return {
     message,
     warning: {
       why: 'a copy stops cleanly when the disk of its ledger is full, and resumes when there is room again',
       hint: 'free some disk space, or choose a --ledger on another disk',
     },
-    value: undefined,
   };
 }
 
