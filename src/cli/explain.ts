@@ -3,7 +3,14 @@
  * Invariants: each part is one line without secrets, and an unexpected error is reported as a bug in cosmig.
  */
 import { inspect } from 'node:util';
-import { CosmigError, InternalError, mapProblem, NotReadyError, type Problem } from '../lib/errors.ts';
+import {
+  codeOf,
+  CosmigError,
+  InternalError,
+  mapProblem,
+  NotReadyError,
+  type Problem,
+} from '../lib/errors.ts';
 import { redactText } from '../lib/log.ts';
 
 /** An error in the form that text and JSON output share. */
@@ -54,7 +61,7 @@ const EXHAUSTED: Readonly<Record<string, { readonly why: string; readonly hint: 
 function unexpected(thrown: unknown): CosmigError {
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   for (let error = thrown; error instanceof Error; error = error.cause) {
-    const exhausted = 'code' in error ? EXHAUSTED[String(error.code)] : undefined;
+    const exhausted = EXHAUSTED[codeOf(error)];
     if (exhausted !== undefined) return new NotReadyError(message, { ...exhausted, cause: thrown });
   }
   return new InternalError(message, {

@@ -4,7 +4,7 @@
  */
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
-import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
+import { CanceledError, codeOf, CosmigError, UsageError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import { withSameFlags } from '../spec/same-flags.ts';
@@ -193,7 +193,7 @@ const failures = new WeakMap<NodeJS.WriteStream, Error>();
  */
 function lossOf(stream: NodeJS.WriteStream): UsageError | undefined {
   const failure = stream.errored ?? failures.get(stream);
-  if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return undefined;
+  if (failure === undefined || codeOf(failure) === 'EPIPE') return undefined;
   return new UsageError('the output cannot be written', {
     why: describeFsError(failure),
     cause: failure,

@@ -115,6 +115,11 @@ export class InternalError extends CosmigError {
   }
 }
 
+/** Returns the code that Node or SQLite has given an error; an empty text if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
 /** The signals that ask a command to end. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 

@@ -1,4 +1,5 @@
 /** Describes errors of the file system. The system's own messages repeat the path and name the system call. */
+import { codeOf } from './errors.ts';
 import { existsSync, statSync } from 'node:fs';
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -33,6 +34,5 @@ export const A_DEVICE = 'it is a device';
 
 /** Returns what an error of the file system means. An unknown error keeps its own message. */
 export function describeFsError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return WORDS[code] ?? (error instanceof Error ? error.message : String(error));
+  return WORDS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
 }

@@ -7,7 +7,7 @@
  * copy lacks this progress, and so is recognized.
  */
 import { existsSync } from 'node:fs';
-import { LedgerError, NotReadyError } from '../lib/errors.ts';
+import { codeOf, LedgerError, NotReadyError } from '../lib/errors.ts';
 import { realPath } from '../lib/sqlite/file.ts';
 import { openDatabase } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
@@ -103,13 +103,9 @@ function lockPath(ledger: string): string {
 
 /** Whether an earlier holder was killed while it recorded progress. Only the next holder can roll that back. */
 function isInterrupted(error: unknown): boolean {
-  const cause: unknown = error instanceof LedgerError ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY_ROLLBACK';
+  return error instanceof LedgerError && codeOf(error.cause) === 'SQLITE_READONLY_ROLLBACK';
 }
 
 function isBusy(error: unknown): boolean {
-  if (error instanceof NotReadyError) return true;
-  return (
-    error instanceof Error && 'code' in error && /^SQLITE_(?:BUSY|LOCKED)(?:_|$)/.test(String(error.code))
-  );
+  return error instanceof NotReadyError || /^SQLITE_(?:BUSY|LOCKED)(?:_|$)/.test(codeOf(error));
 }

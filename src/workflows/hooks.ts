@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
-import { NotReadyError } from '../lib/errors.ts';
+import { codeOf, NotReadyError } from '../lib/errors.ts';
 import { FIELDS } from '../spec/fields.ts';
 import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -207,7 +207,7 @@ function kill({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
     process.kill(-pid, signal);
     return true;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === 'EPERM') return false;
     // The process has already exited.
     if (code === 'ESRCH') return true;

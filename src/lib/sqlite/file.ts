@@ -6,7 +6,7 @@
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { LedgerError } from '../errors.ts';
+import { codeOf, LedgerError } from '../errors.ts';
 import { describeSpecialFile } from '../fs-error.ts';
 
 /** The permissions of a file that cosmig creates. */
@@ -25,7 +25,7 @@ export function realPath(path: string, linksMax = LINKS_MAX): string {
   try {
     return realpathSync(absolute);
   } catch (error) {
-    if (!hasCode(error, 'ENOENT') || parent === absolute || linksMax === 0) return absolute;
+    if (codeOf(error) !== 'ENOENT' || parent === absolute || linksMax === 0) return absolute;
   }
   const folder = realPath(parent, linksMax);
   const inFolder = join(folder, basename(absolute));
@@ -66,7 +66,7 @@ export function createPrivately(path: string): void {
     // An empty file is a valid database. SQLite gives its log and its journal the permissions of the file.
     closeSync(openSync(path, 'wx', OWNER_ONLY));
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -78,10 +78,6 @@ function createFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

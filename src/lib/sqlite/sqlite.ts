@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { assert, must } from '../assert.ts';
-import { LedgerError, NotReadyError } from '../errors.ts';
+import { codeOf, LedgerError, NotReadyError } from '../errors.ts';
 import { createPrivately, realPath, refuseUnusualFile } from './file.ts';
 import { DRIVER_NAME, driverMissing, loadDriver, type Database } from './sqlite-driver.ts';
 
@@ -118,7 +118,7 @@ export function refuseForeignFile(path: string, name: string, root: URL = SHIPPE
 
 /** Returns whether a crash left half a transaction in a rollback journal. Only a writer can roll it back. */
 function needsWriter(error: unknown): boolean {
-  const code = errorCode(error instanceof LedgerError ? error.cause : error);
+  const code = codeOf(error instanceof LedgerError ? error.cause : error);
   return code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY';
 }
 
@@ -230,7 +230,7 @@ export class DamagedFile extends LedgerError {
  * that the description of the tables in the file is damaged.
  */
 export function asContentsError(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || errorCode(error) !== 'SQLITE_ERROR') return asDatabaseError(error, path);
+  if (!(error instanceof Error) || codeOf(error) !== 'SQLITE_ERROR') return asDatabaseError(error, path);
   return new DamagedFile(path, `its tables are not those that cosmig has created: ${error.message}`, error);
 }
 
@@ -258,7 +258,7 @@ const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: s
  * NotReadyError for a lock that another process does not release, and any other error unchanged.
  */
 export function asDatabaseError(error: unknown, path: string): unknown {
-  const code = errorCode(error);
+  const code = codeOf(error);
   const cause = error instanceof Error ? error.message : String(error);
   // PROTOCOL: SQLite gave up a race with another process for the locks of the WAL.
   if (/^SQLITE_(?:BUSY|PROTOCOL)(?:_|$)/.test(code)) {
@@ -341,8 +341,4 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
 function isDriverMissing(error: unknown, code: string): boolean {
   if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') return true;
   return error instanceof Error && 'tries' in error;
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
-import { CosmigError, type Problem, type UsageError } from '../../lib/errors.ts';
+import { codeOf, CosmigError, type Problem, type UsageError } from '../../lib/errors.ts';
 import { A_DEVICE, describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
@@ -58,7 +58,7 @@ function readBytes(path: string, name: string): Buffer | undefined {
     }
     return bytes.subarray(0, length);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     if (error instanceof CosmigError) throw error;
     throw refused(name, `${name} cannot be read`, describeFsError(error));
   } finally {
