@@ -51,11 +51,14 @@ export function isSameIdentity(one: Buffer, oneAt: number, other: Buffer, otherA
 
 /** Returns the offset of the entry of an identity in a block, or -1. */
 export function findIdentity(block: Buffer, identity: Buffer): number {
+  const prefix = prefixOf(identity, 0);
   let [low, high] = [0, block.length / INDEX_BYTES];
   while (low < high) {
     const middle = (low + high) >>> 1;
     const at = middle * INDEX_BYTES;
-    const order = identity.compare(block, at, at + HASH_BYTES);
+    // Most entries are ordered by their prefixes, which is faster than a call that compares bytes.
+    const byPrefix = prefix - prefixOf(block, at);
+    const order = byPrefix === 0 ? identity.compare(block, at, at + HASH_BYTES) : byPrefix;
     if (order === 0) return at;
     // `order` is negative if the identity sorts before the entry.
     if (order < 0) high = middle;
