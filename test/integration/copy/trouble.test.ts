@@ -435,6 +435,19 @@ describe('trouble: a container is deleted and created again', () => {
     await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
   });
 
+  test('a write that reaches another container of the name of the target -> not done', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(40));
+    await begin(move);
+    const isWrite = ({ what, container }: TapRequest): boolean =>
+      what === 'batch' && container === 'by-tenant';
+    tap.meddle = before(isWrite, { 1: () => recreate(move, 'by-tenant') });
+    const copying = move.run('copy');
+    await expect(copying).rejects.toThrow('the target container was deleted and created again');
+    expect(await move.documents(move.target)).toEqual([]);
+  });
+
   test('the source stays deleted -> the run reports that', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
