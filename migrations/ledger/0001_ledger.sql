@@ -14,6 +14,7 @@ CREATE TABLE migration (
   pinned_spec        TEXT NOT NULL, -- JSON: the settings that may not change, each as text
   fingerprint        TEXT NOT NULL, -- a hash of these settings
   created_at_ms      INTEGER NOT NULL,
+  ledger_name        TEXT NOT NULL, -- random; the reservation of the target has it (src/preflight/reservation.ts)
   source_rid         TEXT, -- null until both containers were inspected
   target_rid         TEXT,
   source_ttl         INTEGER, -- the source container's default TTL in seconds; -1: on without a default; null: off

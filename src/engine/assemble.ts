@@ -56,14 +56,6 @@ export function openLedger(
   }
 }
 
-/**
- * Whether the ledger at this path has a migration that has begun. If so, its preflight has passed, and the target
- * belongs to this migration.
- */
-export function hasBegun(path: string): boolean {
-  return Ledger.hasBegun(path);
-}
-
 export interface ContextParts {
   readonly spec: MigrationSpec;
   readonly accounts: { readonly source: Account; readonly target: Account };

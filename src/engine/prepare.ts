@@ -1,10 +1,21 @@
 /** Prepares a run: the preflight if the migration has not begun, and the opening of the ledger. */
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { containerMissing, nothingCopied } from '../spec/refusals.ts';
-import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
-import { hasBegun, openLedger, type ContainerPair } from './assemble.ts';
-import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from '../preflight/inspect.ts';
+import { Ledger, refuseMissingLedger } from '../state/ledger.ts';
+import { openLedger, type ContainerPair } from './assemble.ts';
+import type { ReservationText } from '../preflight/reservation.ts';
+import {
+  reserveTarget,
+  inspect,
+  makeTarget,
+  readBoth,
+  refuseWarnings,
+  type InspectParts,
+} from '../preflight/inspect.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Goal } from './progress/snapshot.ts';
 
 export interface Prepared {
@@ -22,8 +33,9 @@ export async function prepare(
 ): Promise<Prepared> {
   const { spec, clock, say } = parts;
   const nowMs = clock.now();
-  if (goal === 'copy' && !hasBegun(spec.ledger)) {
-    const inspection = await inspect(parts);
+  const { hasBegun, ledgerName } = Ledger.peek(spec.ledger);
+  if (goal === 'copy' && !hasBegun) {
+    const inspection = await inspect({ ...parts, ledgerName });
     refuseWarnings(inspection, spec);
     for (const { message, why } of inspection.warnings) say(`warning: ${message}; ${why}`);
     for (const note of inspection.notes) say(note);
@@ -33,6 +45,12 @@ export async function prepare(
         ? await makeTarget(parts, inspection)
         : inspection.target;
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
+    try {
+      await reserveTarget(parts, { source, target }, reservationOf(ledger, spec));
+    } catch (error) {
+      ledger.close();
+      throw error;
+    }
     return { ledger, containers: { source, target, deletes } };
   }
   // A missing ledger is reported first, because reading the containers may wait for an account that does not answer.
@@ -48,6 +66,17 @@ export async function prepare(
   return {
     ledger,
     containers: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
+  };
+}
+
+/** Returns what the reservation of the target says about a ledger. */
+function reservationOf({ migration }: Ledger, { ledger: path, source }: MigrationSpec): ReservationText {
+  const { ledgerName, createdAtMs } = migration.read();
+  return {
+    ledger: ledgerName,
+    path: `${resolve(path)} on ${hostname()}`,
+    source: `${source.endpoint} ${source.database}/${source.container}`,
+    began: new Date(createdAtMs).toISOString(),
   };
 }
 

@@ -27,9 +27,11 @@ import type { Connections } from '../spec/connection.ts';
 import type { Budget, MigrationSpec } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/migration.ts';
+import { Reservation, type ReservationText } from './reservation.ts';
 import { deletesFor } from './delete-mode.ts';
 import { estimate, indexedBy, type Estimate } from './estimate.ts';
 import { notesOf, warningsOf, type Warning } from './findings.ts';
+import type { Asking } from './occupied.ts';
 import { probe } from './permissions.ts';
 import { CREATE_HINT, notInAccount, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
 import { takeSample, type SourceSample } from './sample.ts';
@@ -56,6 +58,8 @@ export interface InspectParts {
   readonly timing?: Partial<Timing>;
   /** Whether the migration has begun: a ledger exists, and the target holds copies. Default: false. */
   readonly hasBegun?: boolean;
+  /** The name of the ledger in the reservation of the target, if the ledger exists. */
+  readonly ledgerName?: string | undefined;
   /** How many documents to sample. Default: 5,000, fewer with a small RU budget. */
   readonly sampleMax?: number;
 }
@@ -89,7 +93,7 @@ export const INSPECTION_LIMITS = {
 } as const;
 
 export async function inspect(parts: InspectParts): Promise<Inspection> {
-  const { spec, connections, accounts, random, signal, log } = parts;
+  const { spec, connections, accounts, random, log } = parts;
   const call = callOf(parts);
   const { source, target } = await readBoth(parts);
   if (target !== null) refuseSame(source, target, spec);
@@ -109,17 +113,18 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   log.debug('both containers were read', { source: source.rid, target: target?.rid ?? null });
 
   const requests = new ContainerRequests(accounts.source, source.name);
-  const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
   const { clock } = parts;
-  // Each piece of work has a patience of its own.
-  const asking = () => ({ clock, random, signal, timeoutMs, patience: call.patience.fresh() });
+  const asking = askingOf(parts);
   await probe({ side: 'source', requests, facts: source, connection: connections.source, ...asking() });
   if (target !== null) {
     const there = new ContainerRequests(accounts.target, target.name);
     const { target: connection } = connections;
     await probe({ side: 'target', requests: there, facts: target, connection, ...asking() });
     const from = { account: accounts.source, facts: source };
-    if (parts.hasBegun !== true) await refuseOccupied({ spec, source: from, target: there, rekey }, asking());
+    if (parts.hasBegun !== true) {
+      await new Reservation(there, target, asking()).refuseOther(parts.ledgerName);
+      await refuseOccupied({ spec, source: from, target: there, rekey }, asking());
+    }
   }
   const deletes = await deletesFor(spec, source, { requests, ...asking() });
   log.debug('permissions and feeds were tried', { deletes });
@@ -187,6 +192,38 @@ export async function makeTarget(
   { like }: Pick<Inspection, 'like'>,
 ): Promise<ContainerFacts> {
   return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
+}
+
+/**
+ * Reserves the target for a ledger, and looks again whether the target is empty, because another copy may have begun since
+ * the inspection.
+ */
+export async function reserveTarget(
+  parts: InspectParts,
+  { source, target }: { readonly source: ContainerFacts; readonly target: ContainerFacts },
+  text: ReservationText,
+): Promise<void> {
+  const { spec, accounts } = parts;
+  const asking = askingOf(parts);
+  const there = new ContainerRequests(accounts.target, target.name, { rid: target.rid, is: 'target' });
+  const reservation = new Reservation(there, target, asking());
+  await reservation.take(text);
+  const rekey = rekeyOptionsOf(spec, source, target);
+  const from = { account: accounts.source, facts: source };
+  try {
+    await refuseOccupied({ spec, source: from, target: there, rekey }, asking());
+  } catch (error) {
+    await reservation.release(text.ledger);
+    throw error;
+  }
+}
+
+/** Returns a function that makes what a piece of work needs to ask the service, with a patience of its own. */
+function askingOf(parts: InspectParts): () => Asking {
+  const { clock, random, signal } = parts;
+  const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
+  const { patience } = callOf(parts);
+  return () => ({ clock, random, signal, timeoutMs, patience: patience.fresh() });
 }
 
 /** Reads the facts of both containers. Refuses a missing source; returns null for a missing target. */

@@ -14,6 +14,7 @@ import { BatchBody, type Key } from '../documents/batch-body.ts';
 import { decodeScalar, decodeText, isText, keyStart } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
+import { RESERVATION_ID } from './reservation.ts';
 import { NO_ETAG, sendHarmless } from './permissions.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
@@ -85,6 +86,7 @@ async function firstDocuments(
       pages += 1;
       scan.scan(page.bytes);
       for (let row = 0; row < scan.count && seen < CHECKED_MAX; row += 1) {
+        if (isReservation(scan, row)) continue;
         seen += 1;
         const candidate = possibleCopyIn(scan, row, { placement, keyNodes });
         if (candidate !== undefined) candidates.push(candidate);
@@ -126,6 +128,12 @@ async function newestToken(
     return (await sendHarmless(requests, batch)).sessionToken;
   }
   return undefined;
+}
+
+/** Whether a document is the reservation of a migration, which is checked for itself (reservation.ts). */
+function isReservation(scan: PageScan, row: number): boolean {
+  const [start, end] = [scan.start(row, scan.nodes.id), scan.end(row, scan.nodes.id)];
+  return start !== 0 && isText(scan.page, start) && decodeText(scan.page, start, end) === RESERVATION_ID;
 }
 
 /** Reads the identity and the slot of a target document; undefined: no source document can have this identity. */

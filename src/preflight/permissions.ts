@@ -29,16 +29,17 @@ export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
  * Returns the trouble of a lost reply as one after which the batch is sent again. A batch counts as a write, so its
  * outcome is in doubt without a reply; but the batches sent here change nothing.
  */
-function repeatable(trouble: Trouble): Trouble {
+export function repeatable(trouble: Trouble): Trouble {
   return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;
 }
 
-/** Sends a batch that changes nothing. Throws its trouble if it was not answered. */
+/** Sends a batch that may be sent again. Throws its trouble if it was not answered. */
 export async function sendHarmless(
   requests: ContainerRequests,
   batch: BatchRequest,
+  replies = replyScan([]),
 ): Promise<Extract<BatchResult, { readonly answered: true }>> {
-  const result = await sendBatch(requests, batch, replyScan([]));
+  const result = await sendBatch(requests, batch, replies);
   if (!result.answered) throw new TroubleError(repeatable(result.trouble));
   return result;
 }

@@ -17,6 +17,7 @@ import {
   withDatabaseErrors,
 } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
+import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { createPrivately } from '../lib/sqlite/file.ts';
 import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/table-sums.ts';
@@ -162,20 +163,30 @@ export class Ledger {
     }
   }
 
-  /**
-   * Whether the migration has anchored its ranges. Returns false for a file whose creation was interrupted, for example
-   * by a full disk or a SIGKILL; the first command then completes the file. Refuses a file of a newer cosmig or another
-   * program.
-   */
+  /** Whether the file is a ledger whose migration has anchored its ranges. */
   static hasBegun(path: string): boolean {
-    if (!existsSync(path)) return false;
+    return Ledger.peek(path).hasBegun;
+  }
+
+  /**
+   * Looks into a file that may be a ledger. `hasBegun`: whether the migration has anchored its ranges; false for a file
+   * whose creation was interrupted, for example by a full disk or a SIGKILL, which the first command then completes.
+   * `ledgerName`: the name of the ledger in the reservation of its target. Refuses a file of a newer cosmig or another program.
+   */
+  static peek(path: string): { readonly hasBegun: boolean; readonly ledgerName: string | undefined } {
+    const nothing = { hasBegun: false, ledgerName: undefined };
+    if (!existsSync(path)) return nothing;
     refuseForeignFile(path, 'ledger');
     const database = openDatabase({ path, readonly: true });
     try {
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();
-      if (tables.length === 0) return false;
+      if (tables.length === 0) return nothing;
       checkRows(database, TABLES_OF_READERS);
-      return database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0;
+      const migration = database.prepare<[], Columns>('SELECT ledger_name FROM migration').get();
+      return {
+        hasBegun: database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0,
+        ledgerName: migration === undefined ? undefined : text(migration, 'ledger_name'),
+      };
     } catch (error) {
       throw asContentsError(error, path);
     } finally {

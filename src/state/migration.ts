@@ -3,6 +3,7 @@
  * are detected, and the phase. Invariant: pinned values never change, and a command with other settings or containers is
  * refused.
  */
+import { randomUUID } from 'node:crypto';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { containerRecreated, ttlText } from '../spec/refusals.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
@@ -34,6 +35,8 @@ export interface MigrationRecord {
   readonly pinned: Pinned;
   readonly fingerprint: string;
   readonly createdAtMs: number;
+  /** The random name of this ledger in the reservation of its target. */
+  readonly ledgerName: string;
   /** The pinned containers; null until a command has inspected them. */
   readonly containers: FirstContainers | null;
   /** How deletes are detected; null until this is decided. It never changes after that. */
@@ -54,8 +57,8 @@ export class MigrationStore {
     this.#sql = {
       get: database.prepare<[], Columns>('SELECT * FROM migration'),
       create: database.prepare(
-        `INSERT INTO migration (id, pinned_spec, fingerprint, created_at_ms, phase)
-         VALUES (1, @pinned, @fingerprint, @nowMs, 'new') ON CONFLICT DO NOTHING`,
+        `INSERT INTO migration (id, pinned_spec, fingerprint, created_at_ms, ledger_name, phase)
+         VALUES (1, @pinned, @fingerprint, @nowMs, @ledgerName, 'new') ON CONFLICT DO NOTHING`,
       ),
       containers: database.prepare(
         'UPDATE migration SET source_rid = @sourceRid, target_rid = @targetRid, source_ttl = @sourceTtl',
@@ -74,7 +77,7 @@ export class MigrationStore {
     const pinned = JSON.stringify(pinnedOf(spec));
     if (this.#sql.get.get() === undefined) {
       this.#transactions.durable(() =>
-        this.#sql.create.run({ pinned, fingerprint: fingerprint(spec), nowMs }),
+        this.#sql.create.run({ pinned, fingerprint: fingerprint(spec), nowMs, ledgerName: randomUUID() }),
       );
     }
     const { pinned: kept, containers } = this.read();
@@ -100,6 +103,7 @@ export class MigrationStore {
       pinned: texts(row, 'pinned_spec') as Pinned,
       fingerprint: text(row, 'fingerprint'),
       createdAtMs: number(row, 'created_at_ms'),
+      ledgerName: text(row, 'ledger_name'),
       containers:
         sourceRid === null
           ? null

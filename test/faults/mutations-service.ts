@@ -6,6 +6,9 @@ const TIME_TEST = 'test/unit/cosmos/account/service-time.test.ts';
 
 const SAME = 'src/cosmos/transport/same-container.ts';
 
+const RESERVATION = 'src/preflight/reservation.ts';
+const RESERVATION_TEST = 'test/integration/service/two-ledgers.test.ts';
+
 export const SERVICE_RULES: readonly Rule[] = [
   {
     name: 'one-wrong-date-is-believed',
@@ -108,5 +111,35 @@ export const SERVICE_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/service/feed-refused.test.ts',
     by: 'partitions are merged during a tail',
+  },
+  {
+    name: 'a-reservation-of-another-is-ours',
+    edits: [{ file: RESERVATION, find: 'if (status === 201) return;', replace: 'if (status > 0) return;' }],
+    test: RESERVATION_TEST,
+    by: 'reserves the target at the same moment',
+  },
+  {
+    name: 'a-reserved-target-is-not-looked-at',
+    edits: [
+      {
+        file: 'src/preflight/inspect.ts',
+        find: '  try {\n    await refuseOccupied(',
+        replace: '  try {\n    if (text.ledger === "") await refuseOccupied(',
+      },
+    ],
+    test: RESERVATION_TEST,
+    by: 'documents arrive between',
+  },
+  {
+    name: 'the-reservation-stays',
+    edits: [
+      {
+        file: 'src/engine/leases/run-leases.ts',
+        find: '    await removeReservation(context);\n',
+        replace: '    if (reading.aborted) await removeReservation(context);\n',
+      },
+    ],
+    test: RESERVATION_TEST,
+    by: 'the copy leaves no reservation',
   },
 ];

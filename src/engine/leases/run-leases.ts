@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotReadyError } from '../../lib/errors.ts';
 import { group, type Group } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
+import { Reservation } from '../../preflight/reservation.ts';
 import { anchorAll } from './anchor.ts';
 import type { ProgressReporter } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
@@ -50,6 +51,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
+    await removeReservation(context);
     await buildIndexes(context, reading);
     enter(context, { phase: 'tailing', why: null });
     // With the index the ledger knows which document is in each slot, so more letters may succeed.
@@ -105,6 +107,13 @@ async function buildIndexes({ ledger, points }: RunContext, signal: AbortSignal)
       signal.throwIfAborted();
     }
   }
+}
+
+/** Removes the reservation of the target: a later copy finds the copied documents. */
+async function removeReservation({ ledger, targetSide, signal }: RunContext): Promise<void> {
+  const { requests, facts, patience, timeoutMs } = targetSide;
+  const reservation = new Reservation(requests, facts, { signal, timeoutMs, patience });
+  await reservation.release(ledger.migration.read().ledgerName);
 }
 
 /** The readers and limits that all leases of a run share. */

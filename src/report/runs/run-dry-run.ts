@@ -12,6 +12,6 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');
   using accounts = await connectBoth(connections, { signal, clock: parts.clock, log: parts.log });
-  const inspection = await inspect({ ...parts, accounts, signal, hasBegun: Ledger.hasBegun(spec.ledger) });
+  const inspection = await inspect({ ...parts, accounts, signal, ...Ledger.peek(spec.ledger) });
   return { json: dryRunJson(inspection, spec), text: dryRunText(inspection, spec) };
 }
