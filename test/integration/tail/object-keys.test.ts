@@ -115,7 +115,7 @@ test('an object in place of the source key, and a crash -> settled by the same i
   );
   const crash = new AbortController();
   const onPoint = (point: CrashPoint): void => {
-    if (point === 'outcomes-known') crash.abort(new Error('crash'));
+    if (point === 'intended') crash.abort(new Error('crash'));
   };
   await expect(move.run('copy', { abort: crash.signal, onPoint })).rejects.toThrow('crash');
   await write(wire, NONE, '{"id":"1","customerId":{"a":2},"tenantId":"Q"}');
