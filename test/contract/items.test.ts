@@ -48,6 +48,56 @@ forEachBackend('items', (backend) => {
     expect(missing.resource).toBeUndefined();
   });
 
+  it('replace with another id in the body -> the item is renamed and keeps its _rid', async () => {
+    const { container, wire } = await backend.container();
+    const { id: rangeId } = await wire.onlyRange();
+    const created = await container.items.create({ id: 'a', pk: 'p', n: 1 });
+    await wire.seed([{ id: 'taken', pk: 'p' }, { id: 'a', pk: 'q' }]); // prettier-ignore
+    const renamed = await wire.replace('a', '{"id":"b","pk":"p","n":2}', ['p']);
+    expect(renamed.status).toBe(200);
+    expect(parseJson<Doc>(renamed)).toMatchObject({ id: 'b', n: 2, _rid: created.resource?._rid });
+    expect((await wire.read('a', ['p'])).status).toBe(404);
+    expect((await wire.read('a', ['q'])).status).toBe(200);
+    expect(parseJson<Doc>(await wire.read('b', ['p']))).toMatchObject({ n: 2 });
+    // The feed has one position for the item, with its new id.
+    const { items } = await wire.drain({ rangeId }, 'beginning');
+    expect(items.map(({ id, pk }) => `${pk}/${id}`)).toEqual(['p/taken', 'q/a', 'p/b']);
+
+    expect((await wire.replace('b', '{"id":"taken","pk":"p"}', ['p'])).status).toBe(409);
+    expect((await wire.replace('b', '{"id":"b","pk":"q"}', ['p'])).status).toBe(400);
+    expect((await wire.replace('a', '{"id":"c","pk":"p"}', ['p'])).status).toBe(404);
+    const stale = await wire.replace('b', '{"id":"c","pk":"p"}', ['p'], { 'if-match': '"stale"' });
+    expect(stale.status).toBe(412);
+    expect(parseJson<Doc>(await wire.read('b', ['p']))).toMatchObject({ n: 2 });
+  });
+
+  it('replace with another id in a batch and in a bulk request -> renamed', async () => {
+    const { wire } = await backend.container();
+    const { id: rangeId } = await wire.onlyRange();
+    await wire.seed([{ id: 'a', pk: 'p' }]);
+    const to = (id: string): Doc => ({ id, pk: 'p' });
+    const batch = await wire.batch(
+      [
+        { operationType: 'Replace', id: 'a', resourceBody: to('b') },
+        { operationType: 'Create', resourceBody: to('a') },
+      ],
+      ['p'],
+    );
+    expect(parseJson<{ statusCode: number }[]>(batch).map(({ statusCode }) => statusCode)).toEqual([
+      200, 201,
+    ]);
+    const bulk = await wire.bulk(rangeId, [
+      { operationType: 'Replace', id: 'b', resourceBody: to('c'), partitionKey: opKey('p') },
+      { operationType: 'Replace', id: 'a', resourceBody: to('c'), partitionKey: opKey('p') },
+      { operationType: 'Read', id: 'c', partitionKey: opKey('p') },
+    ]);
+    expect(parseJson<{ statusCode: number }[]>(bulk).map(({ statusCode }) => statusCode)).toEqual([
+      200, 409, 200,
+    ]);
+    const { items } = await wire.drain({ rangeId }, 'beginning');
+    expect(items.map(({ id }) => id).toSorted()).toEqual(['a', 'c']);
+  });
+
   it('upsert -> 201 for a new item, 200 for an existing one', async () => {
     const { container } = await backend.container();
     expect((await container.items.upsert({ id: 'a', pk: 'p', n: 1 })).statusCode).toBe(201);

@@ -186,13 +186,22 @@ function replace(transaction: WriteTransaction, operation: DocumentOperation): O
     operation.key,
     operation.parsed,
   );
-  if (incoming.id !== id)
-    throw new Refusal(400, 'The id of the document does not match the one of the request.');
   const range = rangeOf(container.ranges, incoming.epk);
   const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
+  if (incoming.id !== id) makeRoom(transaction, range, incoming);
   return overwrite(transaction, range, before, incoming);
+}
+
+/** Refuses a rename to an id that another document of the key has; removes that document if it has expired. */
+function makeRoom(transaction: WriteTransaction, range: RangeModel, { epk, id }: IncomingDocument): void {
+  const other = transaction.find(epk, id);
+  if (other === undefined) return;
+  if (transaction.hasExpired(other)) return transaction.remove(range, other, true);
+  throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
+    chargeRu: CONFLICT_RU,
+  });
 }
 
 function patch(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {

@@ -89,7 +89,7 @@ export class DocumentStore {
          ON CONFLICT (container, epk, id) DO NOTHING`,
       ),
       update: database.prepare<DocumentRow>(
-        `UPDATE documents SET lsn = @lsn, ts = @ts, etag = @etag, expires_at = @expires_at, bytes = @bytes,
+        `UPDATE documents SET id = @id, lsn = @lsn, ts = @ts, etag = @etag, expires_at = @expires_at, bytes = @bytes,
          terms = @terms, text = @text WHERE position = @position`,
       ),
       remove: database.prepare('DELETE FROM documents WHERE position = ?'),
