@@ -122,6 +122,7 @@ function begin(path: string): Filler {
       avadPosition: '"0"',
       restartPosition: '"0"',
       anchor,
+      copiedLsn: null,
       sweepPending: false,
     },
   ]);

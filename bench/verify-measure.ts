@@ -50,6 +50,7 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
       avadPosition: null,
       restartPosition: null,
       anchor: { etag: '"0"', lsn: 0, session: '' },
+      copiedLsn: null,
       sweepPending: false,
     })),
   );

@@ -38,7 +38,8 @@ CREATE TABLE leases (
   anchor_etag        TEXT CHECK (anchor_etag <> ''),
   anchor_lsn         INTEGER,
   anchor_session     TEXT,
-  sweep_pending      INTEGER NOT NULL DEFAULT 0 CHECK (sweep_pending IN (0, 1)), -- 1: deletes may have been missed
+  copied_lsn         INTEGER, -- no page of the copy came from a replica newer than this LSN; null: not copied yet
+  sweep_pending      INTEGER NOT NULL DEFAULT 0, -- how often deletes or renames were missed since both sides were compared
   documents_read     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 

@@ -35,6 +35,7 @@ export interface EnvelopeNodes {
   readonly operationType: number;
   readonly lsn: number;
   readonly crts: number;
+  readonly previousLsn: number;
   readonly timeToLiveExpired: number;
   /** The id of a deleted document. For each level of its key, `deletedKey` has the nodes that may have the value. */
   readonly deletedId: number;
@@ -254,13 +255,22 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
     operationType: nodeOf(inMetadata('operationType')),
     lsn: nodeOf(inMetadata('lsn')),
     crts: nodeOf(inMetadata('crts')),
+    previousLsn: nodeOf(inMetadata('previousImageLSN')),
     timeToLiveExpired: nodeOf(inMetadata('timeToLiveExpired')),
     deletedId: nodeOf(inMetadata('id')),
     deletedKey: deletedKey.map((nodes) => nodes.map(nodeOf)),
     previousId: nodeOf(want(root, ['previous', 'id'])),
     previousKey: keyPaths.map((path) => nodeOf(want(root, ['previous', ...path]))),
   });
-  for (const name of ['operationType', 'lsn', 'crts', 'timeToLiveExpired', 'id', 'partitionKey'])
+  for (const name of [
+    'operationType',
+    'lsn',
+    'crts',
+    'previousImageLSN',
+    'timeToLiveExpired',
+    'id',
+    'partitionKey',
+  ])
     inMetadata(name);
   want(root, ['previous', 'id']);
   for (const path of keyPaths) want(root, ['previous', ...path]);

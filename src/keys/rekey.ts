@@ -289,7 +289,10 @@ export class Placement {
   }
 }
 
-/** Reads the identity of a deleted document, from any known shape of a delete in the all-versions feed. */
+/**
+ * Reads the identity of a deleted document, from any known shape of a delete in the all-versions feed, and the one that
+ * a document had before it was renamed.
+ */
 export class Deletion {
   readonly #scan: PageScan<EnvelopeNodes>;
   readonly #hasher = new IdentityHasher();
@@ -304,7 +307,24 @@ export class Deletion {
    * delete lacks may have been missing in the document, or the delete may have an unknown shape.
    */
   read(row: number, out: Uint32Array, at: number): boolean {
-    const nodes = this.#nodesOf(row);
+    return this.#hash(row, this.#nodesOf(row), out, at);
+  }
+
+  /** Returns the id and the key levels as JSON texts of the page, for a row whose identity was determined. */
+  name(row: number): (string | null)[] {
+    return this.#texts(row, this.#nodesOf(row));
+  }
+
+  /** Does the same as `read` for the previous image alone, which a replace may have too. */
+  readPrevious(row: number, out: Uint32Array, at: number): boolean {
+    return this.#hash(row, this.#previousNodesOf(row), out, at);
+  }
+
+  previousName(row: number): (string | null)[] {
+    return this.#texts(row, this.#previousNodesOf(row));
+  }
+
+  #hash(row: number, nodes: readonly number[] | undefined, out: Uint32Array, at: number): boolean {
     if (nodes === undefined) return false;
     this.#hasher.clear();
     for (const node of nodes)
@@ -313,20 +333,24 @@ export class Deletion {
     return true;
   }
 
-  /** Returns the id and the key levels as JSON texts of the page, for a row whose identity was determined. */
-  name(row: number): (string | null)[] {
-    return (this.#nodesOf(row) ?? []).map((node) => keyText(this.#scan, row, node));
+  #texts(row: number, nodes: readonly number[] = []): (string | null)[] {
+    return nodes.map((node) => keyText(this.#scan, row, node));
   }
 
   /** Returns the nodes of the id and the levels; undefined if they cannot be determined. */
   #nodesOf(row: number): readonly number[] | undefined {
-    const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
+    const { deletedId, deletedKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
     // {} may mean a missing value, as in batches, but that is not documented.
     const isKeyValue = (node: number): boolean => keyStart(this.#scan, row, node) !== 0;
     const levels = deletedKey.map((nodes) => nodes.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
     // A previous image, if the feed sends it, also shows which levels were missing.
-    return isThere(previousId) ? [previousId, ...previousKey] : undefined;
+    return this.#previousNodesOf(row);
+  }
+
+  #previousNodesOf(row: number): readonly number[] | undefined {
+    const { previousId, previousKey } = this.#scan.around;
+    return this.#scan.start(row, previousId) === 0 ? undefined : [previousId, ...previousKey];
   }
 }

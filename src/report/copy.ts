@@ -32,6 +32,9 @@ export function runText(snapshot: RunSnapshot): string {
   ];
   if (lagSeconds !== null) rows.push(['lag', `${lagSeconds} s`]);
   if (snapshot.sweepPending)
-    rows.push(['deletes', 'the change feed has lost some; compare both sides before the cutover']);
+    rows.push([
+      'deletes',
+      'the change feed has lost some, or renames; compare both sides before the cutover',
+    ]);
   return table(rows);
 }

@@ -44,14 +44,23 @@ export interface Lease {
   /** A position in LV from before AVAD was primed. `recopy` starts here. */
   readonly restartPosition: string | null;
   readonly anchor: Anchor | null;
-  /** Whether deletes may have been missed, so that a full comparison is due. */
+  /**
+   * No page of the copy came from a replica newer than this LSN, so the copy has seen every document that changes later;
+   * null: the copy is not complete.
+   */
+  readonly copiedLsn: number | null;
+  /** Whether deletes or renames may have been missed, so that a full comparison is due. */
   readonly sweepPending: boolean;
+  /** How often they were missed since the last full comparison. */
+  readonly misses: number;
   /** How many documents the lease has read. */
   readonly documents: number;
 }
 
 /** A lease before it is stored. Without `indexId` it gets an index of its own. */
-export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { readonly indexId?: number };
+export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents' | 'misses'> & {
+  readonly indexId?: number;
+};
 
 /** The move of a position to the end of a page. */
 export interface Move {
@@ -61,11 +70,16 @@ export interface Move {
   readonly position: string | null;
   /** How many documents the page had. */
   readonly documents?: number;
+  /** Whether the page does not say which copies are to be removed: a full comparison is due. */
+  readonly misses?: boolean;
 }
 
 /** Changes of a lease other than the move of its position by a commit. */
 export type LeaseChange = Partial<
-  Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'restartPosition' | 'anchor' | 'sweepPending'>
+  Pick<
+    Lease,
+    'phase' | 'lvPosition' | 'avadPosition' | 'restartPosition' | 'anchor' | 'copiedLsn' | 'sweepPending'
+  >
 >;
 
 export class LeaseStore {
@@ -80,23 +94,26 @@ export class LeaseStore {
       get: database.prepare<[number], Columns>('SELECT * FROM leases WHERE number = ?'),
       insert: database.prepare(
         `INSERT INTO leases (index_id, range_id, parents, min, max, phase, lv_position, avad_position, restart_position,
-           anchor_etag, anchor_lsn, anchor_session, sweep_pending)
+           anchor_etag, anchor_lsn, anchor_session, copied_lsn, sweep_pending)
          VALUES (@indexId, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @restartPosition,
-           @anchorEtag, @anchorLsn, @anchorSession, @sweepPending)`,
+           @anchorEtag, @anchorLsn, @anchorSession, @copiedLsn, @sweepPending)`,
       ),
       ownIndex: database.prepare('UPDATE leases SET index_id = number WHERE number = ?'),
       update: database.prepare(
         `UPDATE leases SET phase = @phase, lv_position = @lvPosition, avad_position = @avadPosition,
            restart_position = @restartPosition, anchor_etag = @anchorEtag, anchor_lsn = @anchorLsn,
-           anchor_session = @anchorSession, sweep_pending = @sweepPending WHERE number = @number`,
+           anchor_session = @anchorSession, copied_lsn = @copiedLsn, sweep_pending = @sweepPending
+         WHERE number = @number`,
       ),
       replace: database.prepare("UPDATE leases SET phase = 'replaced' WHERE number = ?"),
       moveLv: database.prepare(
-        `UPDATE leases SET lv_position = coalesce(@position, lv_position), documents_read = documents_read + @documents
+        `UPDATE leases SET lv_position = coalesce(@position, lv_position), documents_read = documents_read + @documents,
+           sweep_pending = sweep_pending + @misses
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       moveAvad: database.prepare(
-        `UPDATE leases SET avad_position = coalesce(@position, avad_position), documents_read = documents_read + @documents
+        `UPDATE leases SET avad_position = coalesce(@position, avad_position), documents_read = documents_read + @documents,
+           sweep_pending = sweep_pending + @misses
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       inFlight: database.prepare<[number], number>('SELECT count(*) FROM intents WHERE lease = ?').pluck(),
@@ -165,15 +182,15 @@ export class LeaseStore {
   }
 
   /** Moves a position. Called inside a COMMIT of units.ts; opens no transaction. */
-  move({ lease, feed, position, documents = 0 }: Move): void {
+  move({ lease, feed, position, documents = 0, misses = false }: Move): void {
     assert(position !== '', 'a position is never empty');
     const statement = feed === 'LV' ? this.#sql.moveLv : this.#sql.moveAvad;
-    const { changes } = statement.run({ lease, position, documents });
+    const { changes } = statement.run({ lease, position, documents, misses: misses ? 1 : 0 });
     assert(changes === 1, `the lease ${lease} that moves is being read`);
   }
 
   #insert(lease: NewLease): number {
-    const columns = columnsOf({ ...lease, indexId: lease.indexId ?? 0, number: 0, documents: 0 });
+    const columns = columnsOf({ misses: 1, ...lease, indexId: lease.indexId ?? 0, number: 0, documents: 0 });
     const inserted = Number(this.#sql.insert.run(columns).lastInsertRowid);
     if (lease.indexId === undefined) this.#sql.ownIndex.run(inserted);
     return inserted;
@@ -211,14 +228,14 @@ function untiled(end: string, next: string): NotReadyError {
 }
 
 function columnsOf(lease: Lease): Columns {
-  const { anchor, sweepPending, parents, ...columns } = lease;
+  const { anchor, sweepPending, misses, parents, ...columns } = lease;
   return {
     ...columns,
     parents: JSON.stringify(parents),
     anchorEtag: anchor?.etag ?? null,
     anchorLsn: anchor?.lsn ?? null,
     anchorSession: anchor?.session ?? null,
-    sweepPending: sweepPending ? 1 : 0,
+    sweepPending: sweepPending ? Math.max(1, misses) : 0,
   };
 }
 
@@ -237,7 +254,9 @@ function parseLease(row: Columns): Lease {
     restartPosition: orNull(row, 'restart_position', text),
     anchor:
       etag === null ? null : { etag, lsn: number(row, 'anchor_lsn'), session: text(row, 'anchor_session') },
-    sweepPending: number(row, 'sweep_pending') === 1,
+    copiedLsn: orNull(row, 'copied_lsn', number),
+    sweepPending: number(row, 'sweep_pending') > 0,
+    misses: number(row, 'sweep_pending'),
     documents: number(row, 'documents_read'),
   };
 }

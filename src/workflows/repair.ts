@@ -9,6 +9,7 @@ import { pluralize } from '../lib/counting.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
+import type { Lease } from '../state/leases.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
@@ -84,20 +85,21 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
 }
 
 /**
- * Returns the lease numbers whose feed has lost deletes. Opens the ledger for writing, since opening it also migrates
+ * Returns the leases whose feed has lost deletes or renames. Opens the ledger for writing, since opening it also migrates
  * the ledger of an older cosmig.
  */
-function unsweptIn({ spec, clock }: RunParts): readonly number[] {
+function unsweptIn({ spec, clock }: RunParts): readonly Lease[] {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
-  return ledger.leases.live().flatMap(({ number, sweepPending }) => (sweepPending ? [number] : []));
+  return ledger.leases.live().filter(({ sweepPending }) => sweepPending);
 }
 
 /**
- * Clears `sweepPending` of the given leases. The caller passes only leases that were pending before the comparison:
- * the comparison may have missed deletes that a feed lost while it ran.
+ * Clears `sweepPending` of the given leases, as they were before the comparison. It stays where a feed has lost more
+ * since: the comparison may not have seen that.
  */
-function forgetSweeps({ spec, clock }: RunParts, swept: readonly number[]): void {
+function forgetSweeps({ spec, clock }: RunParts, swept: readonly Lease[]): void {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
-  for (const { number } of ledger.leases.live())
-    if (swept.includes(number)) ledger.leases.change(number, { sweepPending: false });
+  for (const { number, misses } of ledger.leases.live())
+    if (swept.some((before) => before.number === number && before.misses === misses))
+      ledger.leases.change(number, { sweepPending: false });
 }

@@ -286,7 +286,7 @@ describe('status after a run', () => {
     ]);
     ledger.close();
     expect(unwrapped((await ask(path)).stdout)).toMatch(
-      /^deletes +avad: the feed of 1 range has lost deletes; the documents stay in the target until both sides are compared$/m,
+      /^deletes +avad: the feed of 1 range has lost deletes or renames; the documents stay in the target until both sides are compared$/m,
     );
     expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
       ranges: [{ sweepPending: true }, { sweepPending: false }],

@@ -61,7 +61,7 @@ forEachBackend('items', (backend) => {
     expect(parseJson<Doc>(await wire.read('b', ['p']))).toMatchObject({ n: 2 });
     // The feed has one position for the item, with its new id.
     const { items } = await wire.drain({ rangeId }, 'beginning');
-    expect(items.map(({ id, pk }) => `${pk}/${id}`)).toEqual(['p/taken', 'q/a', 'p/b']);
+    expect(items.map((item) => `${String(item['pk'])}/${item.id}`)).toEqual(['p/taken', 'q/a', 'p/b']);
 
     expect((await wire.replace('b', '{"id":"taken","pk":"p"}', ['p'])).status).toBe(409);
     expect((await wire.replace('b', '{"id":"b","pk":"q"}', ['p'])).status).toBe(400);

@@ -62,4 +62,16 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     test: 'test/integration/copy/strangers.test.ts',
     by: 'its slot is taken over',
   },
+  {
+    name: 'sweep-forgotten-while-more-is-missed',
+    edits: [
+      {
+        file: 'src/workflows/repair.ts',
+        find: 'before.number === number && before.misses === misses',
+        replace: 'before.number === number && misses >= 0',
+      },
+    ],
+    test: 'test/integration/verify/command/repair.test.ts',
+    by: 'a rename while it compares',
+  },
 ];

@@ -3,7 +3,7 @@
  */
 import type { Chance } from './chance.ts';
 import type { Scenario } from './scenario.ts';
-import type { Content, Identity, Key, Source, Version } from './source.ts';
+import { placeOf, type Content, type Identity, type Key, type Source, type Version } from './source.ts';
 
 const NEW: Content = { key: 'P', big: false, unique: 0, marked: false };
 
@@ -16,7 +16,9 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
   if (scenario.uniqueKeys) verbs.push('unique', 'unique', 'plain');
   if (scenario.ttl) verbs.push('expire', 'purge');
   if (scenario.batches) verbs.push('batch', 'batch', 'vanish', 'return');
+  if (scenario.renames) verbs.push('rename', 'rename', 'rename');
   const verb = chance.one(verbs);
+  if (verb === 'rename') return `${id} rename ${key} ${chance.one(scenario.identities)}`;
   return ['create', 'move', 'batch', 'vanish', 'return'].includes(verb)
     ? `${id} ${verb} ${key}`
     : `${id} ${verb}`;
@@ -24,7 +26,7 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
 
 /** False when the action is not possible now. */
 export function act(source: Source, scenario: Scenario, action: string): boolean {
-  const [id = '', verb = '', key] = action.split(' ');
+  const [id = '', verb = '', key, to = ''] = action.split(' ');
   const now = source.now(id);
   const marks = scenario.deletes === 'marker';
   const live = now !== null && !(marks && now.marked) ? now : null;
@@ -43,6 +45,12 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
     return put({ ...(live ?? NEW), key: other(keyFrom(key)) }, { ...(live ?? NEW), key: keyFrom(key) });
   if (verb === 'vanish' && !marks) return put({ ...(live ?? NEW), key: keyFrom(key) }, null);
   if (live === null) return false;
+  if (verb === 'rename') {
+    // The source key stays, and a taken id is refused.
+    if (placeOf(to) !== placeOf(id) || source.now(to) !== null || source.awaitsPurge(to)) return false;
+    source.rename(id, to, { ...live, key: keyFrom(key) });
+    return true;
+  }
   if (verb === 'return' && !marks) return put(null, { ...live, key: keyFrom(key) });
   const change = CHANGES[verb];
   if (change !== undefined) return put({ ...live, ...change(key) });

@@ -23,6 +23,9 @@ const CALM: Partial<Scenario> = {
   retention: false,
 };
 
+/** Two ids that one document may have, one after the other. */
+const RENAMING: Partial<Scenario> = { ...CALM, identities: ['A7', 'A8'], deletes: 'avad', renames: true };
+
 export const CASES: Readonly<Record<Mutation, Case>> = {
   'no-intent': { seed: 89, lines: 3, scenario: CALM },
   'unconditional-upsert': { seed: 4, lines: 2, scenario: CALM },
@@ -53,7 +56,7 @@ export const CASES: Readonly<Record<Mutation, Case>> = {
       crashesMax: 0,
     },
   },
-  'position-saved-after-410': { seed: 15, lines: 3, scenario: { ...CALM, resizing: true, deletes: 'avad' } },
+  'position-saved-after-410': { seed: 47, lines: 3, scenario: { ...CALM, resizing: true, deletes: 'avad' } },
   'no-wait-before-settling': {
     seed: 2001,
     lines: 6,
@@ -66,7 +69,7 @@ export const CASES: Readonly<Record<Mutation, Case>> = {
   'stale-stays-where-unmapped': { seed: 47, lines: 4, scenario: CALM },
   'lagging-adjudication': { seed: 262, lines: 8, scenario: { ...CALM, lag: true } },
   'promotion-forgotten': { seed: 99, lines: 4, scenario: { ...CALM, crashesMax: 0, networkTrouble: false } },
-  'letters-not-closed': { seed: 219, lines: 3, scenario: CALM },
+  'letters-not-closed': { seed: 52, lines: 4, scenario: CALM },
   'page-behind-anchor-accepted': {
     seed: 26,
     lines: 5,
@@ -124,13 +127,22 @@ export const CASES: Readonly<Record<Mutation, Case>> = {
     lines: 13,
     scenario: { ...CALM, identities: ['A7', 'B7', 'C7'], crashesMax: 0, networkTrouble: false },
   },
-  'commit-writes-old-outcome': { seed: 5146, lines: 6, scenario: CALM },
+  'commit-writes-old-outcome': { seed: 2847, lines: 6, scenario: CALM },
   'takeover-without-intent': { seed: 550, lines: 4, scenario: { ...CALM, crashesMax: 2 } },
   'override-ordered-by-intent': {
     seed: 839,
     lines: 12,
     scenario: { ...CALM, crashesMax: 2, lag: true, batches: false },
   },
+  'rename-not-noticed': { seed: 14, lines: 3, scenario: { ...RENAMING, crashesMax: 0 } },
+  'rename-looked-for-in-the-ledger-alone': { seed: 9, lines: 3, scenario: { ...CALM, deletes: 'avad' } },
+  'rename-suspected-during-the-copy': { seed: 7, lines: 4, scenario: { ...CALM, deletes: 'avad' } },
+  'oldest-event-skipped': {
+    seed: 263,
+    lines: 11,
+    scenario: { ...CALM, deletes: 'avad', coalesces: true, crashesMax: 2 },
+  },
+  'settled-row-hides-a-rename': { seed: 78, lines: 3, scenario: { ...RENAMING, crashesMax: 2 } },
   'child-before-parent-done': {
     seed: 8715,
     lines: 6,

@@ -1,6 +1,6 @@
 /**
  * Owns what the two change feeds show of a source. LV: the newest version of what exists, and nothing
- * of what does not. AVAD: every version; of a delete only the identity. A page ends between LSNs, never
+ * of what does not. AVAD: every version; of a delete only the identity; of a rename only the new id. A page ends between LSNs, never
  * within one, and an empty page (304) proves nothing but what its replica had seen.
  */
 import { placeOf, type Identity, type Source, type Version } from './source.ts';
@@ -60,5 +60,6 @@ function newest(source: Source, id: Identity, replica: number): Change[] {
 function every(source: Source, id: Identity): Change[] {
   return source
     .versionsOf(id)
+    .filter(({ silent }) => silent !== true)
     .map((version) => ({ id, lsn: version.lsn, version: version.op === 'delete' ? null : version }));
 }

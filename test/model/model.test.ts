@@ -45,6 +45,19 @@ test('model: many documents and faults at once -> every promise holds', () => {
   }
 });
 
+test(
+  'model: documents are renamed -> a copy under an old id is suspected, and gone after a comparison',
+  () => {
+    const casts = [['A7', 'A8'], ['A7', 'A8', 'C7'], ['A7', 'A8', 'A9', 'C8']]; // prettier-ignore
+    for (let seed = 1; seed <= Math.ceil(RUNS / 3); seed += 1) {
+      const scenario = { identities: casts[seed % casts.length] ?? [], renames: true };
+      const finding = explore(seed, { mutation: null, steps: true, scenario });
+      expect(finding === null ? null : `seed ${seed}\n${describeFinding(shrink(finding))}`).toBeNull();
+    }
+  },
+  60_000 + RUNS * 5,
+);
+
 test('model: the same seed -> the same run', () => {
   const run = (): Finding | null => explore(3, { mutation: 'unconditional-upsert', steps: true });
   expect(run()).not.toBeNull();

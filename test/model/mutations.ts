@@ -48,6 +48,11 @@ export const FOUND_MUTATIONS = [
   'takeover-without-intent',
   'point-read-without-intent',
   'override-ordered-by-intent',
+  'rename-not-noticed',
+  'rename-looked-for-in-the-ledger-alone',
+  'rename-suspected-during-the-copy',
+  'settled-row-hides-a-rename',
+  'oldest-event-skipped',
 ] as const;
 
 export type Mutation = (typeof DESIGN_MUTATIONS)[number] | (typeof FOUND_MUTATIONS)[number];

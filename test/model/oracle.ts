@@ -5,38 +5,66 @@
 import { isLive } from './application.ts';
 import type { Letter } from './mover/ledger.ts';
 import type { Scenario } from './scenario.ts';
-import { slotOf, type Identity, type Slot, type Source, type Version } from './source.ts';
+import { placeOf, slotOf, type Identity, type Slot, type Source, type Version } from './source.ts';
 import type { Copy } from './target.ts';
 
 /** What the oracle looks at: the world of the model, or one in which the engine runs. */
 export interface Judged {
-  readonly scenario: Pick<Scenario, 'deletes' | 'identities'>;
+  readonly scenario: Pick<Scenario, 'deletes' | 'identities' | 'renames' | 'ttl' | 'lag'>;
   readonly source: Source;
   readonly target: { readonly now: ReadonlyMap<Slot, Copy> };
   readonly ledger: {
     readonly letters: ReadonlyMap<Identity, Letter>;
     rowOf(id: Identity): { readonly slot: Slot | null } | undefined;
+    /** What the ledger says of the range at a place. */
+    leaseAt(place: number): { readonly renamed: boolean; readonly copied: number } | undefined;
   };
   readonly foreign: ReadonlySet<Slot>;
 }
 
 /** What is wrong, or nothing. `reconciled`: nothing may remain of deleted documents in any mode. */
 export function judgeWorld(world: Judged, { reconciled }: { reconciled: boolean }): string | null {
-  const lenient = world.scenario.deletes === 'reconcile' && !reconciled;
+  const lingers: Lingers = (id) => !reconciled && mayLinger(world, id);
   for (const id of world.scenario.identities) {
     const wrong = isLive(world.source, world.scenario, id)
-      ? judgeLive(world, id, lenient)
-      : judgeGone(world, id, lenient);
+      ? judgeLive(world, id, lingers)
+      : judgeGone(world, id, lingers(id));
     if (wrong !== null) return wrong;
   }
-  return judgeStrangers(world) ?? judgeLedger(world);
+  return judgeStrangers(world) ?? judgeLedger(world) ?? judgeSuspicion(world);
+}
+
+/**
+ * A rename is suspected only where there was one: a suspicion costs a comparison of all documents. A document that
+ * expired before the copy saw it, and changed shortly before that, is one that the mover does not know either.
+ */
+function judgeSuspicion({ scenario, ledger }: Judged): string | null {
+  const suspected = scenario.identities.some((id) => ledger.leaseAt(placeOf(id))?.renamed === true);
+  const isPossible = scenario.renames || (scenario.ttl && scenario.lag);
+  return suspected && !isPossible ? 'a rename is suspected, and there was none' : null;
+}
+
+/**
+ * May a copy of this document remain until both sides are compared? No feed shows that its id was given up. Where the
+ * feed of all versions shows an id for the first time, and not as a create, the ledger knows that there was a rename.
+ * What happened before the copy of the range was complete is for the comparison that every migration begins with.
+ */
+function mayLinger({ source, scenario, ledger }: Judged, id: Identity): boolean {
+  const rename = source.renameOf(id);
+  if (rename === null) return scenario.deletes === 'reconcile';
+  const lease = ledger.leaseAt(placeOf(id));
+  if (scenario.deletes !== 'avad' || lease === undefined || lease.renamed) return true;
+  return rename.at <= lease.copied || !rename.isFirst;
 }
 
 function copiesOf(world: Judged, id: Identity): [Slot, Copy][] {
   return [...world.target.now].filter(([, { owner }]) => owner === id);
 }
 
-function judgeLive(world: Judged, id: Identity, lenient: boolean): string | null {
+/** Whether a copy of a deleted document may still be there. */
+type Lingers = (id: Identity) => boolean;
+
+function judgeLive(world: Judged, id: Identity, lingers: Lingers): string | null {
   const version = world.source.now(id);
   if (version === null) return null;
   const slot = slotOf(id, version);
@@ -50,11 +78,11 @@ function judgeLive(world: Judged, id: Identity, lenient: boolean): string | null
     return copies.length === 0 ? `${id} is lost` : `${id} is stale at ${slot}`;
   }
   if (current) return `${id} is at ${slot}, and its letter (${letter.reason}) is open`;
-  const true_ = letter.slot === slot && isTrue(world, letter, version, lenient);
+  const true_ = letter.slot === slot && isTrue(world, letter, version, lingers);
   return true_ ? null : `${id} has a letter, and its reason (${letter.reason} at ${letter.slot}) is not true`;
 }
 
-function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, lenient: boolean): boolean {
+function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, lingers: Lingers): boolean {
   const holder = slot === null ? undefined : world.target.now.get(slot);
   switch (reason) {
     case 'invalid-key':
@@ -68,7 +96,7 @@ function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, l
         holder !== undefined &&
         holder.owner !== null &&
         holder.owner !== id &&
-        holds(world, holder.owner, slot, lenient)
+        holds(world, holder.owner, slot, lingers)
       );
     case 'unique-key':
       return [...world.target.now].some(
@@ -77,15 +105,15 @@ function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, l
           owner !== id &&
           at[0] === slot?.[0] &&
           unique === version.unique &&
-          holds(world, owner, at, lenient) &&
+          holds(world, owner, at, lingers) &&
           (world.source.now(owner)?.unique ?? unique) === unique,
       );
   }
 }
 
 /** Does the source put `id` there? A deleted holder that no feed reports counts until it is reconciled. */
-function holds(world: Judged, id: Identity, slot: Slot | null, lenient: boolean): boolean {
-  if (!isLive(world.source, world.scenario, id)) return lenient;
+function holds(world: Judged, id: Identity, slot: Slot | null, lingers: Lingers): boolean {
+  if (!isLive(world.source, world.scenario, id)) return lingers(id);
   const version = world.source.now(id);
   return version !== null && slotOf(id, version) === slot;
 }

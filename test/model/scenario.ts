@@ -20,6 +20,8 @@ export interface Scenario {
   /** Two versions of a document in one transaction share an LSN. */
   readonly batches: boolean;
   readonly foreign: boolean;
+  /** The application replaces documents by documents with another id. */
+  readonly renames: boolean;
   readonly resizing: boolean;
   /** AVAD may forget what the mover has not read yet. */
   readonly retention: boolean;
@@ -61,6 +63,8 @@ export function randomScenario(chance: Chance): Scenario {
     ttl: deletes !== 'marker' && sometimes(),
     batches: sometimes(),
     foreign: chance.below(8) === 0,
+    // Tested apart, so that the seeds of all other rules stay what they are.
+    renames: false,
     resizing: sometimes(),
     retention: deletes === 'avad' && sometimes(),
     crashesMax: chance.below(3),

@@ -91,7 +91,7 @@ function choose(world: World, chance: Chance, budget: Budget): string | null {
   if (rare === 2 && scenario.resizing) return chance.one(['split 0', 'split 0', 'split 2', 'merge 0']);
   if (rare === 3 && scenario.foreign) return chance.one(['foreign P7', 'foreign Q7']);
   if (rare === 5 && scenario.retention) return chance.one(['forget 0', 'forget 1', 'forget 2']);
-  if (rare === 6 && scenario.deletes === 'reconcile') return 'sweep';
+  if (rare === 6 && (scenario.renames || scenario.deletes === 'reconcile')) return 'sweep';
   if (rare === 4 && chance.below(3) === 0) return 'quiet';
   if (process === null) return dice < 60 ? 'start' : lateAction(chance, network.abandoned);
   if (dice < 40 && network.waiting.length > 0) {
@@ -248,7 +248,8 @@ function finish(world: World, trial: Trial): string | null {
   quiet(world);
   world.crash();
   if (failureOf(world, trial) === null) quiet(world);
-  if (failureOf(world, trial) === null && trial.scenario.deletes === 'reconcile' && world.process !== null) {
+  const { deletes, renames } = trial.scenario;
+  if (failureOf(world, trial) === null && (renames || deletes === 'reconcile') && world.process !== null) {
     reconcile(world.process);
     if (converge(world)) judge(world, { reconciled: true });
   }

@@ -25,6 +25,10 @@ export interface Version extends Content {
   readonly lsn: number;
   readonly etag: number;
   readonly op: 'create' | 'replace' | 'delete';
+  /** The LSN of the version before, which may have had another id; 0: there was none. */
+  readonly previous: number;
+  /** The end of an id whose document was renamed. No feed shows it. */
+  readonly silent?: true;
   /** TTL is time, not replication: it hides every version on every replica. */
   expired: boolean;
 }
@@ -108,14 +112,39 @@ export class Source {
       const base = content ?? before;
       if (base === null) continue;
       const op = content === null ? 'delete' : before === null ? 'create' : 'replace';
-      this.#append(id, { ...base, lsn, etag: ++this.#etag, op, expired: false });
+      const previous = before?.lsn ?? 0;
+      this.#append(id, { ...base, lsn, etag: ++this.#etag, op, previous, expired: false });
     }
+  }
+
+  /** A replace whose document has another id. The document stays the same to the service: it is one change. */
+  rename(id: Identity, to: Identity, content: Content): void {
+    const before = this.now(id);
+    if (before === null) throw new Error(`${id} is not there`);
+    const lsn = this.#tick(id);
+    const change = { lsn, previous: before.lsn, expired: false };
+    this.#append(id, { ...before, ...change, etag: ++this.#etag, op: 'delete', silent: true });
+    this.#append(to, { ...content, ...change, etag: ++this.#etag, op: 'replace' });
+  }
+
+  /**
+   * The rename after which nothing has this id; null: the id is taken, or its document was deleted. `isFirst`: no
+   * document had the new id before.
+   */
+  renameOf(id: Identity): { readonly at: number; readonly isFirst: boolean } | null {
+    const last = this.versionsOf(id).at(-1);
+    if (last?.silent !== true) return null;
+    const first = this.identities.map((one) => this.versionsOf(one)[0]);
+    return {
+      at: last.lsn,
+      isFirst: first.some((one) => one?.lsn === last.lsn && one.previous === last.previous),
+    };
   }
 
   delete(id: Identity): void {
     const gone = this.now(id) ?? this.versionsOf(id).at(-1);
     if (gone === undefined) throw new Error(`${id} was never there`);
-    this.#append(id, { ...gone, lsn: this.#tick(id), etag: ++this.#etag, op: 'delete' });
+    this.#append(id, { ...gone, lsn: this.#tick(id), previous: gone.lsn, etag: ++this.#etag, op: 'delete' });
   }
 
   expire(id: Identity): void {

@@ -32,6 +32,8 @@ export interface Change {
   readonly lsn: number | null;
   /** The index over the documents that the lease has copied; null without a lease. */
   readonly indexId: number | null;
+  /** What the feed of all versions says about the change: what it was, and the LSN of the version before it. */
+  readonly shown?: { readonly as: 'create' | 'replace' | 'delete'; readonly previousLsn: number | null };
 }
 
 /** The turn of a copied document, and the outcome of its create if the create was sent. */

@@ -52,7 +52,7 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): ReasonToCompareAll | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
     return {
-      why: 'some deletes in the source were not reported',
+      why: 'some deletes or renames in the source were not reported',
       advice: 'to avoid this, run cosmig verify --repair first',
     };
   }

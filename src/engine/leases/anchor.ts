@@ -43,6 +43,7 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
               avadPosition: avad,
               restartPosition: back,
               anchor,
+              copiedLsn: null,
               sweepPending: false,
             });
           });

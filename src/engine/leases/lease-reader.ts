@@ -75,7 +75,14 @@ export class LeaseReader {
     this.#patience = parts.context.sourceSide.patience.fresh();
     const position = feed === 'LV' ? lease.lvPosition : lease.avadPosition;
     this.#pipeline = new PagePipeline(
-      { ...parts, lease: lease.number, feed, copies: runs.copies, budget: runs.budget },
+      {
+        ...parts,
+        lease: lease.number,
+        copiedLsn: lease.copiedLsn ?? Infinity,
+        feed,
+        copies: runs.copies,
+        budget: runs.budget,
+      },
       position,
     );
   }

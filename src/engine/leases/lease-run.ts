@@ -9,6 +9,8 @@
  * changes its phase, its anchor or its children only while none of its pages is in flight.
  */
 import { remap } from '../../cosmos/feed/ranges.ts';
+import { lsnOf } from '../../cosmos/feed/session-tokens.ts';
+import { tokenOf } from '../../cosmos/side.ts';
 import { must } from '../../lib/assert.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
@@ -38,7 +40,8 @@ export class LeaseRun {
       const end = await this.#readFeed(this.#passOf(phase));
       if (end === 're-anchored') continue;
       if (end !== 'anchor-reached') return;
-      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail' });
+      const copiedLsn = lsnOf(tokenOf(this.#context.sourceSide, this.#lease.rangeId)) ?? null;
+      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', copiedLsn });
       this.#progress.phase = 'tail';
       this.#context.points.reach('anchor-reached');
       // The tail needs an index over all copied documents, which is built when every range has reached its anchor.

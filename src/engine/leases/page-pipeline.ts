@@ -16,6 +16,7 @@ import type { FlatPage } from '../copy/flat-page.ts';
 import type { RangeProgress } from '../progress/snapshot.ts';
 import { beginChanges } from '../tail/change-page.ts';
 import type { Changes } from '../tail/change-reader.ts';
+import { Renames } from '../tail/renames.ts';
 import { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { PageBudget } from './page-budget.ts';
 
@@ -42,6 +43,8 @@ interface PipelineParts {
   readonly context: RunContext;
   /** The number of the lease. */
   readonly lease: number;
+  /** The copy of the range has seen every document that changed after this LSN. */
+  readonly copiedLsn: number;
   readonly feed: FeedName;
   readonly copies: CopyReader;
   readonly budget: PageBudget;
@@ -50,6 +53,7 @@ interface PipelineParts {
 
 export class PagePipeline {
   readonly #parts: PipelineParts;
+  readonly #renames: Renames;
   /** The commits of the pages in flight, oldest first. */
   #commits: Promise<void>[] = [];
   /** The position from which the next page is read. The position in the ledger is that of the last commit. */
@@ -57,6 +61,7 @@ export class PagePipeline {
 
   constructor(parts: PipelineParts, position: string | null) {
     this.#parts = parts;
+    this.#renames = new Renames(parts.context.pending, parts.copiedLsn);
     this.position = position;
   }
 
@@ -88,10 +93,20 @@ export class PagePipeline {
     const previous = this.#commits.at(-1) ?? Promise.resolve();
     // The unit gets its number here, in the order of reading, because COMMIT checks this order.
     const unit = new UnitOfWork(this.#parts.context, this.#parts);
+    const hasRenamed = this.#renames.see(changes?.changes ?? []);
+    // Of a document that was renamed, or deleted without a name, only a comparison of both sides finds the copy.
+    const misses = hasRenamed || (changes?.unnamed ?? 0) > 0;
     const committed = deferred();
     this.#commits.push(committed.promise);
     this.#parts.context.tasks.start(async () => {
-      await this.#process(parsed, { unit, previous, documents, position: isWhole ? etag : null });
+      await this.#process(parsed, {
+        unit,
+        previous,
+        documents,
+        misses,
+        position: isWhole ? etag : null,
+      });
+      this.#renames.forget(changes?.changes ?? []);
       this.#commits = this.#commits.filter((other) => other !== committed.promise);
       this.#forget(parsed);
       committed.resolve();
@@ -104,11 +119,13 @@ export class PagePipeline {
       unit,
       previous,
       documents,
+      misses,
       position,
     }: {
       readonly unit: UnitOfWork;
       readonly previous: Promise<void>;
       readonly documents: number;
+      readonly misses: boolean;
       readonly position: string | null;
     },
   ): Promise<void> {
@@ -118,17 +135,9 @@ export class PagePipeline {
     await unit.whenDone();
     await orAborted(previous, context.signal);
     context.points.reach('outcomes-known');
-    if ((changes?.unnamed ?? 0) > 0) this.#noteLostDelete();
-    unit.commit({ lease, feed, position, documents });
+    unit.commit({ lease, feed, position, documents, misses });
     progress.documents += documents;
     if (changes?.lastTs !== undefined && changes.lastTs !== null) progress.lastTs = changes.lastTs;
-  }
-
-  /** Notes that a delete did not name its document: only a comparison of both sides finds the copy to remove. */
-  #noteLostDelete(): void {
-    const { context, lease } = this.#parts;
-    const { leases } = context.ledger;
-    if (!leases.get(lease).sweepPending) leases.change(lease, { sweepPending: true });
   }
 
   #forget({ page, copied }: ParsedPage): void {

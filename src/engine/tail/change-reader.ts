@@ -15,6 +15,7 @@ import { Deletion } from '../../keys/rekey.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
 import { integerAt } from '../../documents/scalar.ts';
+import type { SourceIdentity } from '../apply/identity.ts';
 import { versionPaths, VersionReader } from './source-version.ts';
 
 /** The changes of a page. */
@@ -104,9 +105,15 @@ export class AllChanges implements ChangeReader {
           changes.push(change);
           if (scan.bytes(row, around.timeToLiveExpired).equals(TRUE)) expired.add(change);
         }
-      } else if (scan.hasDocument(row))
-        changes.push({ ...this.#versions.read(row, nowTs), feed: 'AVAD', lsn, indexId });
-      else throw new PageError('a change has no document', scan.elementStart(row));
+      } else if (scan.hasDocument(row)) {
+        const reading = this.#versions.read(row, nowTs);
+        const shown = this.#shownIn(row);
+        const former = this.#formerIdentity(row, reading.identity);
+        changes.push({ ...reading, feed: 'AVAD', lsn, indexId, ...(former === undefined ? { shown } : {}) });
+        // The source says what is there now: another document may have taken the id since.
+        if (former !== undefined)
+          changes.push({ identity: former, version: null, feed: 'AVAD', lsn, indexId });
+      } else throw new PageError('a change has no document', scan.elementStart(row));
     }
     return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
   }
@@ -116,17 +123,32 @@ export class AllChanges implements ChangeReader {
     return this.#scan.bytes(row, operationType).equals(DELETE);
   }
 
+  #shownIn(row: number): NonNullable<Change['shown']> {
+    const { operationType, previousLsn } = this.#scan.around;
+    const operation = this.#scan.bytes(row, operationType);
+    const as = operation.equals(DELETE) ? 'delete' : operation.equals(REPLACE) ? 'replace' : 'create';
+    return { as, previousLsn: integerAt(this.#scan, row, previousLsn) };
+  }
+
+  /** Returns the identity in the previous image, if the feed sends one and the document had another id then. */
+  #formerIdentity(row: number, identity: SourceIdentity): SourceIdentity | undefined {
+    if (!this.#deletion.readPrevious(row, this.#words, 0)) return undefined;
+    const hash = hashToBytes(this.#words);
+    return hash.equals(identity.hash) ? undefined : { hash, name: this.#deletion.previousName(row) };
+  }
+
   #deleteIn(
     row: number,
     { lsn, indexId }: { readonly lsn: number; readonly indexId: number },
   ): Change | undefined {
     if (!this.#deletion.read(row, this.#words, 0)) return undefined;
     const identity = { hash: hashToBytes(this.#words), name: this.#deletion.name(row) };
-    return { identity, version: 'gone', feed: 'AVAD', lsn, indexId };
+    return { identity, version: 'gone', feed: 'AVAD', lsn, indexId, shown: this.#shownIn(row) };
   }
 }
 
 const DELETE = Buffer.from('"delete"');
+const REPLACE = Buffer.from('"replace"');
 const TRUE = Buffer.from('true');
 const NONE: ReadonlySet<Change> = new Set();
 

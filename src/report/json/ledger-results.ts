@@ -55,7 +55,7 @@ export const STATUS = object({
     object({
       ...RANGE.members,
       sweepPending: flag(
-        'the feed of this range has lost deletes: deleted documents may still be in the target',
+        'the feed of this range has lost deletes or renames: copies to remove may still be in the target',
       ),
     }),
   ),

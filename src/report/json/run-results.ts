@@ -89,7 +89,9 @@ export const RUN = {
   durationMs,
   lagSeconds: nullable(number('of the range that is farthest behind; null while a range is copied')),
   ranges: list(RANGE),
-  sweepPending: optional(flag('the change feed has lost deletes; compare both sides before the cutover')),
+  sweepPending: optional(
+    flag('the change feed has lost deletes or renames; compare both sides before the cutover'),
+  ),
   error: optional(ERROR),
 } as const;
 

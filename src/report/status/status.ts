@@ -134,7 +134,7 @@ function deletesText({ deletes, ranges }: Status): string {
     return 'reconcile: documents deleted in the source stay in the target until both sides are compared';
   const unswept = ranges.filter(({ sweepPending }) => sweepPending).length;
   if (unswept === 0) return deletes;
-  return `${deletes}: the feed of ${pluralize(unswept, 'range')} has lost deletes; the documents stay in the target until both sides are compared`;
+  return `${deletes}: the feed of ${pluralize(unswept, 'range')} has lost deletes or renames; the documents stay in the target until both sides are compared`;
 }
 
 function proofText({ proof, verifying }: Status, nowMs: number): string {

@@ -3,6 +3,7 @@
  * engine's runs in the world of the model (test/model/engine) must notice each. A text that is gone is a reason to look
  * at the code.
  */
+import { must } from '../../../src/lib/assert.ts';
 import type { Mutation } from '../../model/mutations.ts';
 import type { Edit, Rule } from '../mutations-patches.ts';
 
@@ -15,6 +16,7 @@ const LEASES = 'src/engine/leases/run-leases.ts';
 const ANCHOR = 'src/engine/leases/anchor.ts';
 const UNIT = 'src/engine/unit/unit-of-work.ts';
 const PENDING = 'src/engine/unit/pending-outcomes.ts';
+const RENAMES = 'src/engine/tail/renames.ts';
 const SEQUENCER = 'src/engine/unit/sequencer.ts';
 const PROMOTER = 'src/engine/letters/promoter.ts';
 const EXECUTE = 'src/cosmos/bulk/execute.ts';
@@ -133,12 +135,12 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
     },
     {
       file: LEASE,
-      find: "      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail' });\n",
+      find: "      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', copiedLsn });\n",
       replace: `      const range = this.#context.sourceSide.ranges.partOf(this.#lease);
       const late = phase === 'copy' && this.#context.deletes === 'avad'
         ? { avadPosition: (await endOf(this.#context, { mode: 'all-versions', range }, this.#runs.reading)).page.position.etag }
         : {};
-      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', ...late });
+      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', copiedLsn, ...late });
 `,
     },
   ],
@@ -350,12 +352,49 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
       replace: '    this.#outcomes[entry] = this.intended;\n',
     },
   ],
+  'rename-not-noticed': [
+    {
+      file: RENAMES,
+      find: 'if (row === null || row.lsn === null) return true;',
+      replace: 'if (row === null || row.lsn === null) return false;',
+    },
+  ],
+  'rename-looked-for-in-the-ledger-alone': [
+    { file: RENAMES, find: 'if (before !== undefined) return before.isDeleted;', replace: '' },
+  ],
+  'rename-suspected-during-the-copy': [
+    { file: RENAMES, find: 'lsn === null || lsn <= this.#copiedLsn ||', replace: 'lsn === null ||' },
+  ],
+  'settled-row-hides-a-rename': [
+    {
+      file: RENAMES,
+      find: 'if (row === null || row.lsn === null) return true;',
+      replace: 'if (row === null) return true;\n    if (row.lsn === null) return false;',
+    },
+  ],
+  'oldest-event-skipped': [
+    {
+      file: SEQUENCER,
+      find: 'const others = this.#others[turn.lockOne] ?? [];\n    const rivals',
+      replace:
+        'const others = [this.#first[turn.lockOne] ?? turn, ...(this.#others[turn.lockOne] ?? [])];\n    const rivals',
+    },
+  ],
 };
 
 const STORIES = 'test/model/engine/stories';
 
+/** Rules that a test of one part notices. */
+const TESTED: Readonly<Partial<Record<Mutation, readonly [file: string, by: string]>>> = {
+  'rename-not-noticed': ['tail/renames', 'an unknown document'],
+  'rename-looked-for-in-the-ledger-alone': ['tail/renames', 'created on a page in flight'],
+  'rename-suspected-during-the-copy': ['tail/renames', 'changed while the range was copied'],
+  'settled-row-hides-a-rename': ['tail/renames', 'settled after a crash'],
+  'oldest-event-skipped': ['unit/sequencer', 'waits for a slot -> not superseded'],
+};
+
 /** The story that notices that a rule is missing: its file, and a part of its name. */
-const NOTICED: Readonly<Record<Mutation, readonly [file: string, by: string]>> = {
+const NOTICED: Readonly<Partial<Record<Mutation, readonly [file: string, by: string]>>> = {
   'no-intent': ['intents', 'lands while the next run waits'],
   'unconditional-upsert': ['anchors', 'a copied document is deleted'],
   'delete-without-owner-check': ['slots', 'a repair of a deleted document'],
@@ -398,6 +437,8 @@ const NOTICED: Readonly<Record<Mutation, readonly [file: string, by: string]>> =
 };
 
 export const MODEL_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, edits]) => {
-  const [file, by] = NOTICED[name as Mutation];
+  const part = TESTED[name as Mutation];
+  if (part !== undefined) return { name, edits, test: `test/unit/engine/${part[0]}.test.ts`, by: part[1] };
+  const [file, by] = must(NOTICED[name as Mutation], 'a test or a story notices each rule');
   return { name, edits, test: `${STORIES}/${file}.test.ts`, by };
 });

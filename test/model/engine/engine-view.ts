@@ -6,7 +6,7 @@ import { isLive } from '../application.ts';
 import type { Letter, Reason } from '../mover/ledger.ts';
 import type { Judged } from '../oracle.ts';
 import type { Identity, Slot } from '../source.ts';
-import { identityHash, slotHash, tenantOf } from './wire.ts';
+import { identityHash, placeAt, slotHash, tenantOf } from './wire.ts';
 import type { World } from './world.ts';
 
 /** The world as it is for the oracle; null before the process has settled. */
@@ -16,7 +16,8 @@ export function viewOf(world: World): Judged | null {
   const { ledger } = process;
   const slots = slotsOf(scenario.identities);
   // Where AVAD has forgotten deletes, only a comparison finds them, and the ledger says that one is due.
-  const isSweepDue = ledger.leases.live().some(({ sweepPending }) => sweepPending);
+  const leases = ledger.leases.live();
+  const isSweepDue = leases.some(({ sweepPending }) => sweepPending);
   return {
     scenario: isSweepDue ? { ...scenario, deletes: 'reconcile' } : scenario,
     source,
@@ -27,6 +28,12 @@ export function viewOf(world: World): Judged | null {
       rowOf: (id) => {
         const row = ledger.lookup.find(identityHash(id), null);
         return row === null ? undefined : { slot: row.slot === null ? null : nameOf(row.slot, slots) };
+      },
+      leaseAt: (place) => {
+        const lease = leases.find(({ min, max }) => placeAt(min) <= place && place < placeAt(max));
+        // AVAD that has forgotten something is the other reason for a comparison that is due.
+        const renamed = isSweepDue && !scenario.retention;
+        return lease && { renamed, copied: lease.copiedLsn ?? Infinity };
       },
     },
   };

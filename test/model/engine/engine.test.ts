@@ -23,3 +23,15 @@ test(
   },
   60_000 + RUNS * 1000,
 );
+
+test(
+  'engine: documents are renamed -> a copy under an old id is suspected, and gone after a comparison',
+  async () => {
+    const scenario = { identities: ['A7', 'A8', 'C7'], renames: true, foreign: false };
+    for (let seed = 1; seed <= Math.ceil(RUNS / 2); seed += 1) {
+      const finding = await exploreEngine(seed, scenario);
+      expect(finding === null ? null : describeEngineFinding(finding)).toBeNull();
+    }
+  },
+  60_000 + RUNS * 1000,
+);

@@ -129,8 +129,11 @@ function latest({ id, version }: Change): Json {
 /** A change as the feed of all versions shows it. */
 export function envelope({ timers }: World, { id, lsn, version }: Change): Json {
   const metadata = { lsn, crts: Math.floor(timers.nowMs / 1000) };
-  if (version !== null)
-    return { current: sourceDocument(id, version), metadata: { ...metadata, operationType: version.op } };
+  if (version !== null) {
+    const previous = version.op === 'replace' ? { previousImageLSN: version.previous } : {};
+    const metadataOf = { ...metadata, operationType: version.op, ...previous };
+    return { current: sourceDocument(id, version), metadata: metadataOf };
+  }
   const partitionKey = { tenant: tenantOf(id) };
   return { current: {}, metadata: { ...metadata, operationType: 'delete', id: id.slice(1), partitionKey } };
 }

@@ -16,7 +16,7 @@ export function* anchor(process: Process): Steps<Lease[]> {
     for (const { min, max } of ranges) {
       const { before, primed, reached } = yield* prime(process, { min, max });
       const position = { lv: 0, back: before, anchor: reached, avad: avad ? primed : null };
-      leases.push({ min, max, phase: 'copy', ...position });
+      leases.push({ min, max, phase: 'copy', ...position, copied: Infinity, renamed: false });
     }
     if (ranges.every((range) => source.ranges.includes(range))) return leases;
   }

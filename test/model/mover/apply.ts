@@ -62,8 +62,9 @@ function namesOf(...names: readonly (string | null | undefined)[]): Set<string> 
 }
 
 /** A hot document: a later event of the same feed waits already, and its page cannot commit before ours. */
-function isSuperseded(process: Process, { id, feed, lsn }: Event): boolean {
+function isSuperseded(process: Process, { id, feed, lsn, follows }: Event): boolean {
   if (!process.world.scenario.coalesces || lsn === null) return false;
+  if (!follows && !process.lacks('oldest-event-skipped')) return false;
   return process.queued.some((one) => one.id === id && one.feed === feed && (one.lsn ?? 0) > lsn);
 }
 

@@ -9,4 +9,6 @@ export interface Event {
   readonly version: Version | null;
   readonly feed: FeedName;
   readonly lsn: number | null;
+  /** Whether an older event of the document is in flight, which leaves a row. The oldest is never skipped. */
+  readonly follows: boolean;
 }

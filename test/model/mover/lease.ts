@@ -45,6 +45,7 @@ export function* runLease(process: Process, lease: Lease): Steps {
     if ((yield* runFeed(process, lease, 'LV')) === 'split') return;
     buildIndex(process, lease);
     if (lease.avad === null && deletes === 'avad') lease.avad = newestLsn(process, lease);
+    lease.copied = newestSeen(process, lease);
     lease.phase = 'tail';
     retryWaiting(process);
     if (early) return;
@@ -53,12 +54,18 @@ export function* runLease(process: Process, lease: Lease): Steps {
     if (lease.phase === 'again') {
       if ((yield* runFeed(process, lease, 'LV')) === 'split') return;
       if (!process.lacks('deletes-not-swept-after-retention')) yield* sweepLease(process, lease);
+      lease.copied = newestSeen(process, lease);
       lease.phase = 'tail';
     }
     const end = yield* runFeed(process, lease, deletes === 'avad' ? 'AVAD' : 'LV');
     if (end === 'split') return;
     yield* anchorAgain(process, lease);
   }
+}
+
+/** The newest session token of the range: no page of its copy came from a newer replica. */
+function newestSeen({ tokens }: Process, { min, max }: Lease): number {
+  return Math.max(...tokens.slice(min, max));
 }
 
 function* drainEarly(process: Process, lease: Lease): Steps {
@@ -138,16 +145,23 @@ function startPage(reader: Reader, page: FeedPage): void {
   if (!whole || (taken.length === 0 && process.lacks('end-of-copy-on-304'))) reader.ended = true;
   if (until.end === reader.position && taken.length === 0) return;
   reader.position = until.end;
-  reader.inFlight.push(until);
+  const launched = { ...until, events: eventsOf(reader, until), renamed: hasRenamed(reader, until) };
+  reader.inFlight.push(launched);
   reader.pages += 1;
   const name = `${nameOf(lease)}/p${reader.pages}`;
-  process.spawn(name, runPage(reader, name, until));
+  process.spawn(name, runPage(reader, name, launched));
 }
 
-function* runPage(reader: Reader, name: string, page: FeedPage): Steps {
+interface LaunchedPage extends FeedPage {
+  readonly events: readonly Event[];
+  /** One of its documents had another id before. */
+  readonly renamed: boolean;
+}
+
+function* runPage(reader: Reader, name: string, page: LaunchedPage): Steps {
   const { process, lease, feed, copy } = reader;
   const unit = new Page(process, { copy });
-  const events = page.changes.map((change) => eventOf(process, feed, change));
+  const { events } = page;
   unit.begin(events.flatMap(claimsOf));
   unit.open = events.length;
   for (const event of events) process.spawn(`${name}/${event.id}`, applyOne(process, unit, event));
@@ -156,9 +170,34 @@ function* runPage(reader: Reader, name: string, page: FeedPage): Steps {
   yield { until: () => first() && acknowledged() };
   process.world.watchCommit({ open: unit.open, contiguous: reader.inFlight[0] === page });
   unit.commit();
+  if (page.renamed) lease.renamed = true;
   if (feed === 'LV') lease.lv = page.end;
   else lease.avad = page.end;
   reader.inFlight = reader.inFlight.filter((one) => one !== page);
+}
+
+/**
+ * Is there a replace of a document that the mover does not know? It had another id before, and a copy may be left under
+ * it. What the copy of the range could have missed, because the document changed meanwhile, says nothing.
+ */
+function hasRenamed(reader: Reader, page: FeedPage): boolean {
+  const { process, lease, feed, inFlight } = reader;
+  if (feed !== 'AVAD' || process.lacks('rename-not-noticed')) return false;
+  const seen = process.lacks('rename-looked-for-in-the-ledger-alone')
+    ? []
+    : inFlight.flatMap(({ changes }) => changes);
+  return page.changes.some(({ id, lsn, version }, at) => {
+    if (version?.op !== 'replace' || version.previous === lsn) return false;
+    if (lsn <= lease.copied && !process.lacks('rename-suspected-during-the-copy')) return false;
+    const before = [...seen, ...page.changes.slice(0, at)].findLast((change) => change.id === id);
+    if (before !== undefined) return before.version === null;
+    const row = process.rowOf(id);
+    if (row === undefined) return true;
+    // Settling has found the document, and no event of it is done.
+    if (row.lsn === null) return !process.lacks('settled-row-hides-a-rename');
+    // The version before is older than the delete of this id, so it had another one.
+    return row.state === 'tombstone' && row.feed === 'AVAD' && lsn > row.lsn && version.previous < row.lsn;
+  });
 }
 
 function* applyOne(process: Process, unit: Page, event: Event): Steps {
@@ -166,9 +205,17 @@ function* applyOne(process: Process, unit: Page, event: Event): Steps {
   unit.open -= 1;
 }
 
-function eventOf(process: Process, feed: FeedName, { id, lsn, version }: Change): Event {
+function eventsOf({ process, feed, inFlight }: Reader, { changes }: FeedPage): Event[] {
+  const older = inFlight.flatMap((page) => page.changes);
+  return changes.map((change, at) => {
+    const follows = [...older, ...changes.slice(0, at)].some(({ id }) => id === change.id);
+    return eventOf(process, feed, change, follows);
+  });
+}
+
+function eventOf(process: Process, feed: FeedName, { id, lsn, version }: Change, follows: boolean): Event {
   const marked = process.world.scenario.deletes === 'marker' && version?.marked === true;
-  return { id, lsn, feed, version, kind: version === null || marked ? 'delete' : 'upsert' };
+  return { id, lsn, feed, version, kind: version === null || marked ? 'delete' : 'upsert', follows };
 }
 
 function claimsOf({ id, lsn, kind, version }: Event): Claim[] {

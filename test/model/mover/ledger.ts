@@ -72,6 +72,10 @@ export interface Lease {
   back: number;
   /** The AVAD position; null until it is primed. */
   avad: number | null;
+  /** No page of the copy was answered by a newer replica. A later change is of a document that the copy has seen. */
+  copied: number;
+  /** A document was renamed, so a copy under its old id may be left: all documents are to be compared. */
+  renamed: boolean;
 }
 
 interface Contents {

@@ -54,7 +54,7 @@ function* promoteOne(process: Process, { id, slot, tried }: Promotion): Steps {
 /** Applies whatever the source says now of a document. */
 export function* retry(process: Process, id: Identity): Steps {
   const page = new Page(process, { copy: false });
-  yield* apply(process, page, { id, kind: 'read', version: null, feed: 'LV', lsn: null });
+  yield* apply(process, page, { id, kind: 'read', version: null, feed: 'LV', lsn: null, follows: false });
   yield STEP;
   page.commit();
 }

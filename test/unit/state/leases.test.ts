@@ -19,6 +19,21 @@ const LEFT = newLease({ rangeId: '1', min: '', max: '7F' });
 const RIGHT = newLease({ rangeId: '2', min: '7F', max: 'FF' });
 
 describe('leases', () => {
+  test('pages that miss something -> counted with their commit, until a comparison', () => {
+    using ledger = openLedger(somePath());
+    const [{ number } = { number: 0 }] = ledger.leases.begin([{ ...LEFT, max: 'FF', avadPosition: '"1"' }]);
+    const commit = (position: string, misses: boolean): void => {
+      const page = ledger.pages.nextPage();
+      const move = { lease: number, feed: 'AVAD', position, misses } as const;
+      ledger.pages.commit([{ page, move }]);
+    };
+    commit('"2"', true);
+    commit('"3"', false);
+    commit('"4"', true);
+    expect(ledger.leases.get(number)).toMatchObject({ sweepPending: true, misses: 2, avadPosition: '"4"' });
+    expect(ledger.leases.change(number, { sweepPending: false })).toMatchObject({ misses: 0 });
+  });
+
   test('begin -> stored unchanged, each with its own index', () => {
     const path = somePath();
     const ledger = openLedger(path);
@@ -27,7 +42,7 @@ describe('leases', () => {
       { ...RIGHT, anchor: null, restartPosition: null, sweepPending: true },
     ]);
     expect(begun).toEqual([
-      { ...LEFT, number: 1, indexId: 1, documents: 0 },
+      { ...LEFT, number: 1, indexId: 1, documents: 0, misses: 0 },
       {
         ...RIGHT,
         anchor: null,
@@ -36,6 +51,7 @@ describe('leases', () => {
         number: 2,
         indexId: 2,
         documents: 0,
+        misses: 1,
       },
     ]);
     ledger.close();

@@ -64,6 +64,7 @@ export function newLease(lease: Partial<NewLease> = {}): NewLease {
     avadPosition: '"5"',
     restartPosition: '"4"',
     anchor: { etag: '"6"', lsn: 6, session: '0:-1#6' },
+    copiedLsn: null,
     sweepPending: false,
     ...lease,
   };

@@ -7,7 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
+import { compareAndRepair } from '../../../../src/workflows/repair.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 import { Move } from '../../../helpers/migration/move.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { Packaged } from '../../../helpers/process/packaged.ts';
 import { QUICK_COMPARE } from '../../../helpers/quick-timing.ts';
 import type { Ran } from '../../../helpers/run-cosmig.ts';
@@ -143,6 +147,31 @@ test('verify --repair: deletes were lost -> found once, then no longer pending',
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
 }, 60_000);
 
+test('verify --repair: a rename while it compares -> still pending', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmigOf(move)('copy')).code).toBe(0);
+  const parts = move.parts();
+  {
+    using ledger = Ledger.open({ path: parts.spec.ledger, spec: parts.spec, nowMs: 1, create: 'never' });
+    for (const { number } of ledger.leases.live()) ledger.leases.change(number, { sweepPending: true });
+  }
+  const wire = new WireContainer(new RawAccount(move.emulator), 'shop', 'orders');
+  const verdict = await compareAndRepair(parts, async () => {
+    const equal = await verifyMove(move);
+    expect((await wire.replace('1', '{"id":"2","customerId":"a","tenantId":"P"}', ['a'])).status).toBe(200);
+    await until(async () => (await move.documents(move.target)).length === 2, {
+      what: 'the renamed document',
+    });
+    return equal;
+  });
+  expect(verdict.equal).toBe(true);
+  expect(move.ledger(({ leases }) => leases.live().every(({ sweepPending }) => sweepPending))).toBe(true);
+  expect((await cosmigOf(move)('verify', '--repair', '--deadline', '10s')).code).toBe(0);
+  expect(move.ledger(({ leases }) => leases.live().some(({ sweepPending }) => sweepPending))).toBe(false);
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
+}, 60_000);
+
 test('verify --repair: several comparisons -> RU and time of all of them', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
@@ -210,9 +239,19 @@ test('verify --repair: a difference that cannot be repaired -> reported, one att
   const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig('copy')).code).toBe(0);
-  // An object is not a key value, so this document belongs to no source document.
-  await move.target.items.create({ id: 'other', customerId: { of: 'object' }, tenantId: 'P' });
+  // Another program writes its document again and again.
+  const stop = new AbortController();
+  const other = { id: 'other', customerId: 'b', tenantId: 'P' };
+  const write = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await move.target.items.upsert(other);
+      await setTimeout(10);
+    }
+  };
+  const written = write();
   const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  stop.abort();
+  await written;
   expect(code).toBe(4);
   expect(stderr.match(/repairing 1 document/g)).toHaveLength(1);
   expect(stderr).toContain('delete documents by hand that do not come from the source');

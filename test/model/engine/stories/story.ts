@@ -18,6 +18,7 @@ const PLAIN: Scenario = {
   ttl: false,
   batches: false,
   foreign: false,
+  renames: false,
   resizing: false,
   retention: false,
   crashesMax: 9,

@@ -169,6 +169,15 @@ describe('sequencer: hot documents', () => {
     ]);
   });
 
+  test('the oldest of a document waits for a slot -> not superseded, so that its page leaves a row', () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    enter(sequencer, [2, 20], order(1));
+    const oldest = enter(sequencer, [1, 20], order(2));
+    const next = enter(sequencer, [1, 30], order(3));
+    const last = enter(sequencer, [1, 30], order(4));
+    expect([oldest.state, next.state, last.state]).toEqual(['waiting', 'superseded', 'waiting']);
+  });
+
   test('a turn has started -> not superseded, even while it waits for other slots', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const turn = enter(sequencer, [1, 10], order(1));

@@ -1,0 +1,76 @@
+/**
+ * Notices that the application has renamed a document. The service lets a replace give a document another id (fact
+ * SVC-51). The document stays the same to the service, so no feed shows that the old id was given up, and a copy may be
+ * left under it. The feed of all versions shows the new id as a replace, of a document that the ledger does not know.
+ * The old id is shown nowhere: only a comparison of both sides finds the copy. A rename while a range is copied is not
+ * noticed here; the comparison that every migration needs before its cutover finds what that left.
+ *
+ * Invariant: changes are looked at in the order of the feed, with what the pages before them have shown. So a document
+ * that a page in flight creates is known.
+ */
+import { mapKey } from '../../documents/hash.ts';
+import { must } from '../../lib/assert.ts';
+import type { Change } from '../apply/apply.ts';
+import type { PendingOutcomes } from '../unit/pending-outcomes.ts';
+
+/** What the pages in flight have shown last of a document, and how many of their changes concern it. */
+interface Shown {
+  readonly lsn: number | null;
+  /** Whether it was a delete. False where a transaction has several changes of the document, in any order. */
+  readonly isDeleted: boolean;
+  readonly changes: number;
+}
+
+export class Renames {
+  readonly #pending: Pick<PendingOutcomes, 'rowOf'>;
+  readonly #copiedLsn: number;
+  readonly #inFlight = new Map<string, Shown>();
+
+  /** `copiedLsn`: the copy has seen every document that was replaced after this LSN. */
+  constructor(pending: Pick<PendingOutcomes, 'rowOf'>, copiedLsn: number) {
+    this.#pending = pending;
+    this.#copiedLsn = copiedLsn;
+  }
+
+  /** Takes the changes of the next page, and returns whether one of their documents had another id before. */
+  see(changes: readonly Change[]): boolean {
+    let found = false;
+    for (const change of changes) {
+      const { identity, lsn, shown } = change;
+      if (shown === undefined) continue;
+      const key = mapKey(identity.hash);
+      const before = this.#inFlight.get(key);
+      if (shown.as === 'replace' && this.#wasRenamed(change, shown.previousLsn, before)) found = true;
+      const isDeleted = shown.as === 'delete' && before?.lsn !== lsn;
+      this.#inFlight.set(key, { lsn, isDeleted, changes: (before?.changes ?? 0) + 1 });
+    }
+    return found;
+  }
+
+  /** Forgets the changes of a page that is committed: the ledger knows their documents. */
+  forget(changes: readonly Change[]): void {
+    for (const { identity, shown } of changes) {
+      if (shown === undefined) continue;
+      const key = mapKey(identity.hash);
+      const last = must(this.#inFlight.get(key), 'a page in flight has shown the document');
+      if (last.changes === 1) this.#inFlight.delete(key);
+      else this.#inFlight.set(key, { ...last, changes: last.changes - 1 });
+    }
+  }
+
+  #wasRenamed(
+    { identity, lsn, indexId }: Change,
+    previousLsn: number | null,
+    before: Shown | undefined,
+  ): boolean {
+    // A transaction may show its changes in any order.
+    if (lsn === null || lsn <= this.#copiedLsn || previousLsn === lsn) return false;
+    if (before !== undefined) return before.isDeleted;
+    const row = this.#pending.rowOf(identity.hash, indexId);
+    // A row without an LSN comes from settling or a repair: no event of the document is done.
+    if (row === null || row.lsn === null) return true;
+    // The version before is older than the delete of this id, so it had another one.
+    const isNewer = row.feed === 'AVAD' && lsn > row.lsn;
+    return row.state === 'tombstone' && isNewer && previousLsn !== null && previousLsn < row.lsn;
+  }
+}
