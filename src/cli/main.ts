@@ -54,16 +54,16 @@ export async function runCommandLine(
 
 /** Prints an error that arose outside of a command; returns its exit code. */
 function fail(terminal: Terminal, thrown: unknown, command: string | null = null): number {
-  const { argv, env } = terminal;
-  const look = {
-    json: wantsJson(argv, env),
-    quiet: false,
-    verbose: argv.includes('--verbose'),
-    noColor: false,
-  };
   const explanation = explain(thrown);
-  output(terminal, look).failure(command, explanation, thrown);
+  outputOf(terminal).failure(command, explanation, thrown);
   return explanation.exitCode;
+}
+
+/** Returns the output for what no command prints, in the format that the command line asks for. */
+function outputOf(terminal: Terminal): Output {
+  const { argv, env } = terminal;
+  const json = wantsJson(argv, env);
+  return output(terminal, { json, quiet: false, verbose: argv.includes('--verbose'), noColor: false });
 }
 
 async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'run' }>): Promise<number> {
@@ -142,6 +142,9 @@ export async function main(): Promise<void> {
     clock: systemClock,
     leave,
   };
+  // Node would print its warnings as text, also between lines of JSON.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => outputOf(terminal).log.warn(`Node.js: ${message}`, { name }));
   const exitCode = await runCommandLine(terminal);
   // A pipe may not have accepted all output yet.
   await Promise.all([flushed(stdout), flushed(stderr)]);

@@ -32,7 +32,10 @@ interface GivenAccount {
 }
 
 /** Returns the connections of both sides; undefined after a problem. */
-export function connectionsFrom(problems: ProblemList): Connections | undefined {
+export function connectionsFrom(
+  problems: ProblemList,
+  tls: { readonly checksCertificate: boolean },
+): Connections | undefined {
   const [source, target] = [readSide('source', problems), readSide('target', problems)];
   const targetGiven = target.from !== undefined;
   if (source.from === undefined) {
@@ -44,13 +47,13 @@ export function connectionsFrom(problems: ProblemList): Connections | undefined 
     );
   }
   if (source.endpoint === undefined || (targetGiven && target.endpoint === undefined)) return undefined;
-  const sourceConnection = new Connection(source.endpoint, source.key);
+  const sourceConnection = new Connection(source.endpoint, source.key, tls);
   const targetEndpoint = target.endpoint ?? source.endpoint;
   const isOneAccount = targetEndpoint === source.endpoint;
   const targetConnection =
     isOneAccount && (target.key === undefined || target.key === source.key)
       ? sourceConnection
-      : new Connection(targetEndpoint, target.key);
+      : new Connection(targetEndpoint, target.key, tls);
   const connections = { source: sourceConnection, target: targetConnection };
   const froms = { source: source.from, target: target.from };
   for (const side of ['source', 'target'] as const) needTls(connections[side], froms[side], side, problems);

@@ -24,6 +24,8 @@ export interface Surroundings {
   /** The folder from which relative paths start. */
   readonly folder: string;
   readonly nowMs: number;
+  /** Whether Node checks the certificates of servers. */
+  readonly checksCertificate: boolean;
 }
 
 /** A checked spec, and the connections to its accounts. */
@@ -33,10 +35,11 @@ export interface Checked {
 }
 
 /** Returns the spec and its connections. Throws one UsageError with every problem. */
-export function check(problems: ProblemList, { folder, nowMs, canCreate }: Surroundings): Checked {
+export function check(problems: ProblemList, surroundings: Surroundings): Checked {
+  const { folder, nowMs, canCreate } = surroundings;
   const source = readContainerName('source', problems);
   const target = readContainerName('target', problems);
-  const connections = connectionsFrom(problems);
+  const connections = connectionsFrom(problems, surroundings);
   const key = readKeyTexts(problems);
   const deletes = orDefault('deletes', problems, readDeletes);
   const ttl = orDefault('ttl', problems, values.readChoice(FIELDS.ttl.choices));

@@ -8,13 +8,20 @@ export class Connection {
   /** The URL of the account: its origin and one slash. */
   readonly endpoint: string;
   readonly signsInWith: 'key' | 'entra-id';
+  readonly #checksCertificate: boolean;
   readonly #key: string | undefined;
 
-  constructor(endpoint: string, key: string | undefined) {
+  constructor(endpoint: string, key: string | undefined, { checksCertificate = true } = {}) {
     this.endpoint = endpoint;
+    this.#checksCertificate = checksCertificate;
     this.signsInWith = key === undefined ? 'entra-id' : 'key';
     this.#key = key;
     Object.freeze(this);
+  }
+
+  /** Whether Node checks the certificate of the account. */
+  get checksCertificate(): boolean {
+    return this.#checksCertificate;
   }
 
   /** Returns the account key, for the SDK only; undefined with Entra ID. */

@@ -42,6 +42,8 @@ export interface SpecInput {
   readonly folder?: string;
 }
 
+/** With 0 in this variable Node does not check the certificates of servers. */
+const TLS_VARIABLE = 'NODE_TLS_REJECT_UNAUTHORIZED';
 const CONFIG_NAME = 'cosmig.config.yaml';
 
 /** Returns the spec and its connections. Throws one UsageError with every problem. */
@@ -63,8 +65,8 @@ export function loadLedgerPath(
 
 /** Returns the connections, for commands that read the other settings from a ledger. */
 export function loadConnections(input: SpecInput): Connections {
-  return withSettings(input, (problems) => {
-    const connections = connectionsFrom(problems);
+  return withSettings(input, (problems, surroundings) => {
+    const connections = connectionsFrom(problems, surroundings);
     problems.throwIfAny();
     return must(connections, 'a missing account is a problem, and problems were thrown');
   });
@@ -100,7 +102,9 @@ function withSettings<T>(
     const canCreate = 'createTarget' in input.options;
     const problems = [...misspelt(input.env), ...file.problems, ...astray.map(problemOfAstray)];
     if (astray.length > 0) throw asUsageError(problems);
-    return read(new ProblemList(givens, problems), { folder, nowMs: input.clock.now(), canCreate });
+    const checksCertificate = input.env[TLS_VARIABLE] !== '0';
+    const surroundings = { folder, nowMs: input.clock.now(), canCreate, checksCertificate };
+    return read(new ProblemList(givens, problems), surroundings);
   } catch (error) {
     if (!(error instanceof UsageError) || error.problems.length === 0) throw error;
     throw asUsageError(error.problems.map((problem) => redactSecrets(problem, secrets)));

@@ -142,4 +142,16 @@ export const SERVICE_RULES: readonly Rule[] = [
     test: RESERVATION_TEST,
     by: 'the copy leaves no reservation',
   },
+  {
+    name: 'unchecked-certificates-are-accepted',
+    edits: [
+      {
+        file: 'src/cosmos/account/client.ts',
+        find: 'if (checksCertificate || isLoopback',
+        replace: 'if (!checksCertificate || isLoopback',
+      },
+    ],
+    test: 'test/integration/service/certificates.test.ts',
+    by: 'not on this machine',
+  },
 ];

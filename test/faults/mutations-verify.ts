@@ -47,8 +47,8 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "if (answering !== undefined && rid === '')",
       },
     ],
-    test: 'test/integration/verify/pass/pages.test.ts',
-    by: 'deleted and created again',
+    test: 'test/unit/cosmos/transport/same-container.test.ts',
+    by: 'a reply of another container',
   },
   {
     name: 'changes-not-at-the-newest',

@@ -8,6 +8,7 @@ import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipel
 import { CosmosClient } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
+import { UsageError } from '../../lib/errors.ts';
 import { isLoopback, type Connection } from '../../spec/connection.ts';
 import { ByteTransport } from '../transport/byte-transport.ts';
 import { ServiceTime } from './service-time.ts';
@@ -101,7 +102,20 @@ export async function connect(
   { signal, ...options }: AccountOptions & { readonly signal: AbortSignal },
 ): Promise<Account> {
   const { endpoint } = connection;
+  refuseUnchecked(connection);
   const key = connection.revealKey();
   if (key !== undefined) return new Account({ endpoint, key }, options);
   return new Account({ endpoint, credential: await signIn(endpoint, signal) }, options);
+}
+
+/**
+ * Refuses an endpoint elsewhere while certificates are not checked: anyone in between could read the key and change
+ * documents. Node itself only warns.
+ */
+function refuseUnchecked({ endpoint, checksCertificate }: Connection): void {
+  if (checksCertificate || isLoopback(new URL(endpoint).hostname)) return;
+  throw new UsageError(`certificates are not checked, so ${endpoint} may be another server`, {
+    why: 'with NODE_TLS_REJECT_UNAUTHORIZED=0, anyone on the way to the account could read its key and change documents',
+    hint: 'unset it; to trust a certificate of your own, set NODE_EXTRA_CA_CERTS=FILE',
+  });
 }

@@ -12,7 +12,10 @@ export function withSpec(argv: readonly string[]): string[] {
 }
 
 /** The account and the ledger; hooks are found by PATH. */
-export function envOf({ connectionString, ledgerPath }: Move): Record<string, string> {
+export function envOf({
+  connectionString,
+  ledgerPath,
+}: Pick<Move, 'connectionString' | 'ledgerPath'>): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
     COSMIG_SOURCE_CONNECTION_STRING: connectionString,
