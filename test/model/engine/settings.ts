@@ -15,7 +15,11 @@ export const TIMING: Timing = { requestTimeoutMs: 45_000, pollMs: 1000, showMs: 
 
 const FLAGS = { avad: 'avad', marker: 'marker:/marked', reconcile: 'reconcile' } as const;
 
+const specs = new Map<string, MigrationSpec>();
+
 export function specFor(deletes: Scenario['deletes']): MigrationSpec {
+  const known = specs.get(deletes);
+  if (known !== undefined) return known;
   const { spec } = loadSpec({
     options: {
       source: ['shop/orders'],
@@ -29,6 +33,7 @@ export function specFor(deletes: Scenario['deletes']): MigrationSpec {
     env: { COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${ENDPOINT};AccountKey=${KEY};` },
     clock: systemClock,
   });
+  specs.set(deletes, spec);
   return spec;
 }
 

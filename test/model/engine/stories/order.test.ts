@@ -17,7 +17,6 @@ function permutations<T>(all: readonly T[]): T[][] {
 }
 
 const ORDERS = permutations([0, 1, 2, 3]);
-const IDENTITIES = ORDERS.map((_order, n) => `A${n}`);
 
 /** The changes of a document, as the feed of all versions shows them. */
 function changesOf(story: Story, id: Identity): readonly Change[] {
@@ -69,19 +68,22 @@ const HISTORIES: Readonly<Record<string, (id: Identity) => readonly string[]>> =
 test.each(Object.keys(HISTORIES))(
   'engine: changes of a document that moves %s, in any order and twice -> the newest',
   async (name) => {
-    using story = new Story({ identities: IDENTITIES });
+    // Half of the orders have each change first, last, and before each other one. One history has them all.
+    const orders = ORDERS.filter((_order, n) => name === 'and lives' || n % 2 === 0);
+    const identities = orders.map((_order, n) => `A${n}`);
+    using story = new Story({ identities });
     expect(await story.rest()).toBeNull();
     await story.untilWaiting(/^AVAD/);
-    for (const id of IDENTITIES) for (const action of HISTORIES[name]?.(id) ?? []) story.do(`app ${action}`);
-    const all = IDENTITIES.map((id) => changesOf(story, id));
+    for (const id of identities) for (const action of HISTORIES[name]?.(id) ?? []) story.do(`app ${action}`);
+    const all = identities.map((id) => changesOf(story, id));
     const ordered = all.flatMap((changes, n) =>
-      must(ORDERS[n], 'each has an order').map((at) => changes[at]),
+      must(orders[n], 'each has an order').map((at) => changes[at]),
     );
     await applyEach(story, ordered);
-    for (const id of IDENTITIES) expect([id, copiesOf(story, id)]).toEqual([id, wanted(story, id)]);
+    for (const id of identities) expect([id, copiesOf(story, id)]).toEqual([id, wanted(story, id)]);
     const reversed = all.flatMap((changes) => changes.toReversed());
     await applyEach(story, reversed);
-    for (const id of IDENTITIES) expect([id, copiesOf(story, id)]).toEqual([id, wanted(story, id)]);
+    for (const id of identities) expect([id, copiesOf(story, id)]).toEqual([id, wanted(story, id)]);
     expect(await story.rest()).toBeNull();
   },
 );
