@@ -32,6 +32,7 @@ const READINGS: readonly Reading[] = Array.from({ length: COUNT }, (_, n) => ({
   even: n % 2 === 0,
   ...(n % 3 === 0 ? {} : { score: n / 8 }),
   deep: { 'odd name': `x${n}` },
+  tags: Array.from({ length: n % 4 }, (_, tag) => tag),
 }));
 
 /** Queries whose whole answer, order included, is decided by the documents alone. */
@@ -76,6 +77,41 @@ const SETTLED: readonly Query[] = [
     ],
   },
   'SELECT VALUE 1',
+  'SELECT * FROM c ORDER BY c.name, c.n DESC',
+  'SELECT VALUE c.n FROM c ORDER BY c.even DESC, c.name DESC, c.n OFFSET 7 LIMIT 20',
+  'SELECT c.id, t FROM c JOIN t IN c.tags ORDER BY c.n',
+  'SELECT VALUE COUNT(1) FROM c JOIN t IN c.tags WHERE t > 1',
+  'SELECT c.id, ARRAY(SELECT VALUE t FROM t IN c.tags WHERE t > 0) AS high FROM c ORDER BY c.n',
+  'SELECT VALUE c.n FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 2) ORDER BY c.n',
+  'SELECT DISTINCT VALUE c.name FROM c ORDER BY c.name',
+];
+
+/** Queries of which everything but the order of the results is decided. */
+const UNORDERED: readonly Query[] = [
+  'SELECT DISTINCT VALUE c.name FROM c',
+  'SELECT DISTINCT c.name, c.even FROM c WHERE c.n > 10',
+  'SELECT DISTINCT VALUE t FROM c JOIN t IN c.tags WHERE t > 0',
+  'SELECT c.name, COUNT(1) AS n, SUM(c.n) AS sum, MIN(c.score) AS low, AVG(c.n) AS mean FROM c GROUP BY c.name',
+  'SELECT c.even, c.name, MAX(c.n) AS high FROM c WHERE c.n > 5 GROUP BY c.even, c.name',
+  'SELECT VALUE COUNT(1) FROM c GROUP BY c.name',
+  'SELECT VALUE c.name FROM c GROUP BY c.name',
+  'SELECT COUNT(1) AS n FROM c GROUP BY c.missing',
+  'SELECT t, COUNT(1) AS n FROM c JOIN t IN c.tags GROUP BY t',
+  'SELECT VALUE t FROM t IN c.tags',
+];
+
+/** The indexes that the service needs for several order keys. */
+const [UP, DOWN] = ['ascending', 'descending'] as const;
+const COMPOSITE = [
+  [
+    { path: '/name', order: UP },
+    { path: '/n', order: DOWN },
+  ],
+  [
+    { path: '/even', order: DOWN },
+    { path: '/name', order: DOWN },
+    { path: '/n', order: UP },
+  ],
 ];
 
 /** An aggregate without a value. With ranges asked one by one the SDK never ends such a query: it spins. */
@@ -101,7 +137,7 @@ forEachBackend('planned queries', (backend: Backend) => {
   let shared: TestContainer | undefined;
   const readings = async (): Promise<TestContainer> => {
     if (shared === undefined) {
-      shared = await backend.splitContainer(4);
+      shared = await backend.splitContainer(4, { indexingPolicy: { compositeIndexes: COMPOSITE } });
       await shared.wire.seed(READINGS);
     }
     return shared;
@@ -138,6 +174,17 @@ forEachBackend('planned queries', (backend: Backend) => {
       expect(await all(container, query, { maxItemCount: 3 }), label).toEqual(expected);
       const oneByOne = query === UNDEFINED ? {} : { maxItemCount: 100, maxDegreeOfParallelism: 1 };
       expect(await all(container, query, oneByOne), label).toEqual(expected);
+    }
+    const sorted = (found: readonly unknown[]): string[] =>
+      found.map((item) => JSON.stringify(item)).toSorted();
+    for (const query of UNORDERED) {
+      await use('direct');
+      const expected = sorted(await all(container, query));
+      await use('planned');
+      expect(sorted(await all(container, query)), JSON.stringify(query)).toEqual(expected);
+      expect(sorted(await all(container, query, { maxItemCount: 3 })), JSON.stringify(query)).toEqual(
+        expected,
+      );
     }
     for (const [query, count] of LOOSE) {
       for (const maxItemCount of [undefined, 2, 100]) {

@@ -11,6 +11,7 @@ import { own, parseJson } from '../json/json-value.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { Window } from '../storage/document-store.ts';
 import { rangeById, rangeOf, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
+import { hasCompositeIndex } from '../query/pages/composite-index.ts';
 import { needsPlan, planOf } from '../query/pages/plan.ts';
 import { countPage, type CompiledQuery, type Documents, type StoredDocument } from '../query/pages/pages.ts';
 import { compileQuery, runPage, type QuerySpec } from '../query/query.ts';
@@ -173,6 +174,12 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   const scope = scopeOf(request, container);
   const query = compileQuery(spec);
   if (request.method === 'POST' && isWhole(scope)) refuseCrossing(request, container, query);
+  if (!hasCompositeIndex(own(container.body, 'indexingPolicy'), query.statement.orderBy)) {
+    throw new Refusal(
+      400,
+      'The order by query does not have a corresponding composite index that it can be served from.',
+    );
+  }
   const beganMs = request.account.machineMs();
   if (request.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
     throw new Refusal(

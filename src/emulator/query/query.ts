@@ -4,12 +4,14 @@
  *
  * Invariant: no query waits, keeps state between pages or depends on HTTP.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../http/refusal.ts';
 import { isAggregating, isCounting } from './evaluate/aggregate.ts';
 import { queryFingerprint, readToken, type Resume } from './pages/continuation.ts';
-import { evaluator } from './evaluate/evaluator.ts';
+import { evaluator, rowMaker } from './evaluate/evaluator.ts';
 import {
   aggregatePage,
+  gatheredPage,
   orderedPage,
   plainPage,
   type CompiledQuery,
@@ -19,7 +21,7 @@ import {
 } from './pages/pages.ts';
 import { parse } from './parse/statement.ts';
 import { projector } from './evaluate/project.ts';
-import type { Expression } from './parse/syntax.ts';
+import type { Expression, PathExpression } from './parse/syntax.ts';
 import { isSqlArray, isSqlObject, type SqlValue } from './evaluate/values.ts';
 
 /** A query as a request body states it. Its types are not checked yet. */
@@ -37,20 +39,31 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
   const { query, parameters } = checked(spec);
   const statement = parse(query, parameters);
   const where = statement.where && evaluator(statement.where);
-  const { orderBy } = statement;
+  const { alias, orderBy, groupBy, sources } = statement;
+  const isWhole = sources.length === 1 && alias !== undefined;
+  const required = (path: readonly string[]): Literal | undefined =>
+    alias === undefined || statement.where === undefined
+      ? undefined
+      : literalAt(statement.where, { kind: 'path', root: alias, steps: path });
+  const id = required(['id'])?.value;
+  const gathers = isAggregating(statement.selection);
   return {
-    idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
-    requires: (path) => statement.where !== undefined && literalAt(statement.where, path) !== undefined,
+    idEquals: typeof id === 'string' ? id : undefined,
+    requires: (path) => required(path) !== undefined,
     countsAll:
-      statement.where === undefined && statement.alias !== undefined && isCounting(statement.selection),
+      statement.where === undefined && isWhole && groupBy.length === 0 && isCounting(statement.selection),
     // An ordered query continues after a value, whatever its filter is: SDKs narrow the filter when they resume.
     fingerprint:
-      orderBy === undefined
+      orderBy.length === 0
         ? queryFingerprint(query, [...parameters])
-        : queryFingerprint('ORDER BY', [orderBy.steps, orderBy.descending]),
+        : queryFingerprint(
+            'ORDER BY',
+            orderBy.map(({ of, descending }) => [of.steps, descending]),
+          ),
     statement,
+    rows: rowMaker(sources),
     keeps: (row) => where === undefined || where(row) === true,
-    project: isAggregating(statement.selection) ? () => undefined : projector(statement.selection),
+    project: gathers || groupBy.length > 0 ? () => undefined : projector(statement.selection),
   };
 }
 
@@ -58,22 +71,24 @@ export function runPage(query: CompiledQuery, documents: Documents, limits: Page
   const start = limits.continuation === undefined ? undefined : resumeAt(query, limits.continuation);
   const offered = offeredTo(query, documents);
   const question = { query, documents: offered, limits, start };
-  if (isAggregating(query.statement.selection)) return aggregatePage(question);
-  const { orderBy } = query.statement;
-  return orderBy === undefined ? plainPage(question) : orderedPage(question, orderBy);
+  const { orderBy, groupBy, distinct, selection } = query.statement;
+  if (groupBy.length > 0 || distinct) return gatheredPage(question);
+  if (isAggregating(selection)) return aggregatePage(question);
+  return orderBy.length === 0 ? plainPage(question) : orderedPage(question);
 }
 
-function offeredTo({ statement: { alias, where } }: CompiledQuery, documents: Documents): Documents {
+function offeredTo({ statement: { sources, where } }: CompiledQuery, documents: Documents): Documents {
   // A filter that is never true selects no document.
   if (where?.kind === 'literal' && where.value !== true) return () => [];
   // A query without FROM has one result, which depends on no document.
-  return alias === undefined ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
+  return sources.length === 0 ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
 }
 
 function resumeAt(query: CompiledQuery, token: string): Resume {
   const resume = readToken(query.fingerprint, token);
-  const isOrdered = query.statement.orderBy !== undefined;
-  if (isAggregating(query.statement.selection) || isOrdered !== (resume.key !== undefined)) {
+  const { orderBy, groupBy, distinct, selection } = query.statement;
+  const keys = distinct ? 0 : orderBy.length;
+  if ((isAggregating(selection) && groupBy.length === 0) || keys !== resume.keys.length) {
     throw new Refusal(400, 'The continuation token belongs to another query.');
   }
   return resume;
@@ -109,27 +124,17 @@ function isShallow(value: SqlValue, depthMax: number): boolean {
   return depthMax > 0 && Object.values(value).every((inner: SqlValue) => isShallow(inner, depthMax - 1));
 }
 
-function idIn(where: Expression): string | undefined {
-  const id = literalAt(where, ['id'])?.value;
-  return typeof id === 'string' ? id : undefined;
-}
-
 /**
  * Returns a literal that the filter requires a property to equal, if it requires one. If it requires several, any of
  * them will do, because the filter is evaluated anyway.
  */
-function literalAt(where: Expression, path: readonly string[]): Literal | undefined {
+function literalAt(where: Expression, path: PathExpression): Literal | undefined {
   if (where.kind === 'and')
     return where.terms.map((term) => literalAt(term, path)).find((literal) => literal !== undefined);
   if (where.kind !== 'compare' || where.operator !== '=') return undefined;
   const { left, right } = where;
-  if (isAt(left, path)) return right.kind === 'literal' ? right : undefined;
-  return isAt(right, path) && left.kind === 'literal' ? left : undefined;
+  if (isDeepStrictEqual(left, path)) return right.kind === 'literal' ? right : undefined;
+  return isDeepStrictEqual(right, path) && left.kind === 'literal' ? left : undefined;
 }
 
 type Literal = Extract<Expression, { kind: 'literal' }>;
-
-function isAt(expression: Expression, path: readonly string[]): boolean {
-  if (expression.kind !== 'path' || expression.steps.length !== path.length) return false;
-  return expression.steps.every((step, level) => step === path[level]);
-}

@@ -1,11 +1,12 @@
 /**
- * Computes COUNT, SUM, MIN, MAX and AVG over all documents that a query selects. Aggregates may be nested in arrays
- * and objects, because a range answers `[{"item": COUNT(1)}]` to a client that merges the answers of several ranges.
+ * Computes COUNT, SUM, MIN, MAX and AVG over all rows that a query selects, or over those of one group. Aggregates may be
+ * nested in arrays and objects, because a range answers `[{"item": COUNT(1)}]` to a client that merges the answers of
+ * several ranges. The expressions of GROUP BY may stand next to them: they are the same for each row of a group.
  *
  * Invariant: a missing value does not change any aggregate.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { InternalError } from '../../../lib/errors.ts';
-import { evaluator } from './evaluator.ts';
 import { finite, order, type QueryRow, type SqlValue } from './values.ts';
 import type {
   AggregateExpression,
@@ -42,11 +43,15 @@ export function aggregatesIn(expression: Expression): readonly AggregateExpressi
   return partsOf(expression)?.flatMap(aggregatesIn) ?? [];
 }
 
-/** Returns whether an expression consists only of aggregates, and of arrays and objects around them. */
-export function isMadeOfAggregates(expression: Expression): boolean {
-  if (expression.kind === 'aggregate') return true;
+/**
+ * Returns whether an expression consists only of aggregates and of the keys of GROUP BY, and of arrays and objects around
+ * them.
+ */
+export function isMadeOfAggregates(expression: Expression, keys: readonly Expression[] = []): boolean {
+  if (expression.kind === 'aggregate' || keys.some((key) => isDeepStrictEqual(key, expression))) return true;
+  if (keys.length > 0 && expression.kind === 'literal') return true;
   const parts = partsOf(expression) ?? [];
-  return parts.length > 0 && parts.every(isMadeOfAggregates);
+  return parts.length > 0 && parts.every((part) => isMadeOfAggregates(part, keys));
 }
 
 function partsOf(expression: Expression): readonly Expression[] | undefined {
@@ -60,47 +65,68 @@ export function isCounting(selection: Selection): boolean {
   const counts = selected.flatMap(aggregatesIn);
   return (
     selected.length > 0 &&
-    selected.every(isMadeOfAggregates) &&
+    selected.every((expression) => isMadeOfAggregates(expression)) &&
     counts.every(({ name, of }) => name === 'COUNT' && of.kind === 'literal' && of.value !== undefined)
   );
 }
 
+/** Compiles an expression to a function of a row. Passed in, since expressions contain aggregates in subqueries. */
+type Compile = (expression: Expression) => (row: QueryRow) => SqlValue;
+
 /** Returns the aggregation of a selection. `counted` is the number of documents that the store has already counted. */
-export function aggregation(selection: Selection, counted = 0): Aggregation {
-  if (selection.kind === 'star') throw notAggregating();
-  return selection.kind === 'value'
-    ? aggregating(selection.of, counted)
-    : objectOf(selection.entries, counted);
+export function aggregation(selection: Selection, compile: Compile, counted = 0): Aggregation {
+  if (selection.kind === 'star') throw new InternalError('the parser refuses SELECT * with an aggregate');
+  const tree = new AggregateTree(compile, counted);
+  return selection.kind === 'value' ? tree.of(selection.of) : tree.ofObject(selection.entries);
 }
 
-function aggregating(expression: Expression, counted: number): Aggregation {
-  switch (expression.kind) {
-    case 'aggregate': {
-      const running = RUNNING[expression.name](counted);
-      const evaluate = evaluator(expression.of);
+class AggregateTree {
+  readonly #compile: Compile;
+  readonly #counted: number;
+
+  constructor(compile: Compile, counted: number) {
+    this.#compile = compile;
+    this.#counted = counted;
+  }
+
+  of(expression: Expression): Aggregation {
+    if (expression.kind === 'aggregate') {
+      const running = RUNNING[expression.name](this.#counted);
+      const evaluate = this.#compile(expression.of);
       return { add: (row) => running.add(evaluate(row)), result: () => toJson(running.result()) };
     }
-    case 'array': {
-      const items = expression.items.map((item) => aggregating(item, counted));
+    if (expression.kind === 'array') {
+      const items = expression.items.map((item) => this.of(item));
       return together(items, () => `[${present(items.map((item) => item.result()))}]`);
     }
-    case 'object':
-      return objectOf(expression.entries, counted);
-    default:
-      throw notAggregating();
+    if (expression.kind === 'object') return this.ofObject(expression.entries);
+    return sameInEachRow(this.#compile(expression));
+  }
+
+  ofObject(entries: readonly NamedExpression[]): Aggregation {
+    const members = entries.map(({ name, of }) => ({ name, of: this.of(of) }));
+    const text = ({ name, of }: (typeof members)[number]): string | undefined => {
+      const result = of.result();
+      return result === undefined ? undefined : `${JSON.stringify(name)}:${result}`;
+    };
+    return together(
+      members.map((member) => member.of),
+      () => `{${present(members.map(text))}}`,
+    );
   }
 }
 
-function objectOf(entries: readonly NamedExpression[], counted: number): Aggregation {
-  const members = entries.map(({ name, of }) => ({ name, of: aggregating(of, counted) }));
-  const text = ({ name, of }: (typeof members)[number]): string | undefined => {
-    const result = of.result();
-    return result === undefined ? undefined : `${JSON.stringify(name)}:${result}`;
+/** An expression of GROUP BY: its value is that of the first row of the group. */
+function sameInEachRow(evaluate: (row: QueryRow) => SqlValue): Aggregation {
+  let text: string | undefined;
+  let isKnown = false;
+  return {
+    add(row) {
+      if (!isKnown) text = toJson(evaluate(row));
+      isKnown = true;
+    },
+    result: () => text,
   };
-  return together(
-    members.map((member) => member.of),
-    () => `{${present(members.map(text))}}`,
-  );
 }
 
 function together(parts: readonly Aggregation[], result: () => string): Aggregation {
@@ -115,10 +141,6 @@ function together(parts: readonly Aggregation[], result: () => string): Aggregat
 /** Joins the parts of an array or object. A part without a value is left out. */
 function present(texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(',');
-}
-
-function notAggregating(): InternalError {
-  return new InternalError('the parser lets only arrays and objects stand around aggregates');
 }
 
 const RUNNING: Readonly<Record<AggregateName, (counted: number) => Running>> = {

@@ -5,10 +5,29 @@
  * have a result without that operand.
  */
 import { unreachable } from '../../../lib/assert.ts';
+import { Refusal } from '../../http/refusal.ts';
 import { InternalError } from '../../../lib/errors.ts';
 import { likeMatcher } from './like.ts';
-import { compare, equal, finite, type QueryRow, type SqlValue, stepInto } from './values.ts';
-import type { ArithmeticOperator, NamedExpression, Expression } from '../parse/syntax.ts';
+import { aggregation, isAggregating } from './aggregate.ts';
+import { both, calculate, not, signed } from './operate.ts';
+import {
+  canonicalText,
+  compare,
+  DOCUMENT,
+  equal,
+  type Binding,
+  type QueryRow,
+  type SqlValue,
+  stepInto,
+} from './values.ts';
+import type {
+  Expression,
+  NamedExpression,
+  Selection,
+  Source,
+  Statement,
+  SubqueryForm,
+} from '../parse/syntax.ts';
 import { concatenate } from './text.ts';
 
 type Evaluate = (row: QueryRow) => SqlValue;
@@ -20,8 +39,8 @@ export function evaluator(expression: Expression): Evaluate {
       return () => value;
     }
     case 'path': {
-      const { steps } = expression;
-      return (row) => row.at(steps);
+      const { root, steps } = expression;
+      return (row) => row.at(root, steps);
     }
     case 'member': {
       const of = evaluator(expression.of);
@@ -78,6 +97,8 @@ export function evaluator(expression: Expression): Evaluate {
       const { called } = expression;
       return (row) => called.apply(...args.map((arg) => arg(row)));
     }
+    case 'subquery':
+      return subquery(expression.form, resultsOf(expression.statement));
     case 'aggregate':
       throw new InternalError('the parser lets an aggregate stand only as a whole selected item');
     default:
@@ -106,14 +127,6 @@ function objectOf(entries: readonly NamedExpression[]): Evaluate {
   };
 }
 
-function not(value: SqlValue): SqlValue {
-  return typeof value === 'boolean' ? !value : undefined;
-}
-
-function signed(sign: 1 | -1, value: SqlValue): SqlValue {
-  return typeof value === 'number' ? sign * value : undefined;
-}
-
 /**
  * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without one, a single term
  * that is not a boolean makes the result undefined.
@@ -128,11 +141,6 @@ function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
     }
     return undecided;
   };
-}
-
-function both(left: SqlValue, right: SqlValue): SqlValue {
-  if (left === false || right === false) return false;
-  return left === true && right === true ? true : undefined;
 }
 
 /** Evaluates IN: `=` with each candidate, joined by OR. */
@@ -163,20 +171,112 @@ function like(of: Evaluate, pattern: Expression, escape: string | undefined): Ev
   };
 }
 
-function calculate(operator: ArithmeticOperator, left: SqlValue, right: SqlValue): SqlValue {
-  if (typeof left !== 'number' || typeof right !== 'number') return undefined;
-  switch (operator) {
-    case '+':
-      return finite(left + right);
-    case '-':
-      return finite(left - right);
-    case '*':
-      return finite(left * right);
-    case '/':
-      return finite(left / right);
-    case '%':
-      return finite(left % right);
+/** Reads what a source stands for in a row: one value, or each item of an array. */
+type ReadSource = (row: QueryRow) => Iterable<Binding>;
+
+function sourceReader({ of, each }: Source): ReadSource {
+  if (of.kind === 'path') {
+    const { root, steps } = of;
+    // The whole document is always there, and often only its text is needed.
+    if (root === DOCUMENT && steps.length === 0 && !each) return (row) => [row.part(root, steps)];
+    return function* (row) {
+      const value = row.at(root, steps);
+      if (!each && value !== undefined) yield row.part(root, steps);
+      if (!each || !Array.isArray(value)) return;
+      for (const index of value.keys()) yield row.part(root, [...steps, index]);
+    };
+  }
+  const evaluate = evaluator(of);
+  return function* (row) {
+    const value = evaluate(row);
+    if (Array.isArray(value)) for (const item of value as readonly SqlValue[]) yield { value: item };
+  };
+}
+
+/** How many rows FROM and JOIN may make of one document: each array multiplies them. */
+const ROWS_MAX = 1_000_000;
+
+/**
+ * Returns the rows that FROM and its JOINs make of a row: one for each combination of the items of their arrays. Without
+ * FROM it is the row itself.
+ */
+export function rowMaker(sources: readonly Source[]): (row: QueryRow) => Generator<QueryRow> {
+  const readers = sources.map((source) => ({ alias: source.alias, read: sourceReader(source) }));
+  return function* (row) {
+    let made = 0;
+    function* from(index: number, outer: QueryRow): Generator<QueryRow> {
+      const next = readers[index];
+      if (next === undefined) {
+        made += 1;
+        if (made > ROWS_MAX) throw new Refusal(400, `JOIN made over ${ROWS_MAX} rows of one document.`);
+        yield outer;
+        return;
+      }
+      for (const binding of next.read(outer)) yield* from(index + 1, outer.with(next.alias, binding));
+    }
+    yield* from(0, row);
+  };
+}
+
+function selectedValue(selection: Selection): Evaluate {
+  switch (selection.kind) {
+    case 'star':
+      return (row) => row.at(selection.root, []);
+    case 'value':
+      return evaluator(selection.of);
+    case 'list':
+      return objectOf(selection.entries);
     default:
-      return unreachable(operator);
+      return unreachable(selection);
+  }
+}
+
+/** Returns the results of a subquery, for a row of the query around it. */
+function resultsOf({ sources, where, selection, distinct, offset, limit }: Statement) {
+  const rows = rowMaker(sources);
+  const keeps = where && evaluator(where);
+  const isAggregate = isAggregating(selection);
+  const project = isAggregate ? undefined : selectedValue(selection);
+  return (outer: QueryRow): readonly SqlValue[] => {
+    const kept: QueryRow[] = [];
+    for (const row of rows(outer)) if (keeps === undefined || keeps(row) === true) kept.push(row);
+    if (project === undefined) {
+      const total = aggregation(selection, evaluator);
+      for (const row of kept) total.add(row);
+      const result = total.result();
+      return result === undefined ? [] : [JSON.parse(result) as SqlValue];
+    }
+    const results = kept.map(project).filter((value) => value !== undefined);
+    const chosen = distinct ? firstOfEach(results) : results;
+    return chosen.slice(offset, offset + limit);
+  };
+}
+
+function firstOfEach(values: readonly SqlValue[]): readonly SqlValue[] {
+  const found = new Map<string, SqlValue>();
+  for (const value of values) {
+    const key = canonicalText(value);
+    if (!found.has(key)) found.set(key, value);
+  }
+  return [...found.values()];
+}
+
+function subquery(form: SubqueryForm, resultsIn: (row: QueryRow) => readonly SqlValue[]): Evaluate {
+  switch (form) {
+    case 'exists':
+      return (row) => resultsIn(row).length > 0;
+    case 'array':
+      return (row) => resultsIn(row);
+    case 'value':
+      return (row) => {
+        const [value, ...more] = resultsIn(row);
+        if (more.length === 0) return value;
+        throw new Refusal(
+          400,
+          'A subquery that stands for a value has more than one result; write ARRAY(SELECT ...).',
+        );
+      };
+    default:
+      return unreachable(form);
   }
 }

@@ -7,7 +7,7 @@
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
 import { evaluator } from './evaluator.ts';
-import type { QueryRow } from './values.ts';
+import type { PathStep, QueryRow } from './values.ts';
 import type { NamedExpression, Expression, Selection } from '../parse/syntax.ts';
 import { toJson, refuseLongText } from './text.ts';
 
@@ -17,7 +17,7 @@ export type Project = (row: QueryRow) => string | undefined;
 export function projector(selection: Selection): Project {
   switch (selection.kind) {
     case 'star':
-      return (row) => row.text;
+      return pathText(selection.root, []);
     case 'value':
       return textOf(selection.of);
     case 'list':
@@ -30,12 +30,7 @@ export function projector(selection: Selection): Project {
 function textOf(expression: Expression): Project {
   switch (expression.kind) {
     case 'path': {
-      const { steps } = expression;
-      if (steps.length === 0) return (row) => row.text;
-      return (row) => {
-        const span = valueSpan(row.text, steps);
-        return span && row.text.slice(span.start, span.end);
-      };
+      return pathText(expression.root, expression.steps);
     }
     case 'object':
       return objectText(expression.entries);
@@ -57,6 +52,18 @@ function textOf(expression: Expression): Project {
       return (row) => toJson(evaluate(row));
     }
   }
+}
+
+function pathText(root: string, steps: readonly PathStep[]): Project {
+  return (row) => {
+    const part = row.part(root, steps);
+    return 'value' in part ? toJson(part.value) : row.textAt(part.steps, cut);
+  };
+}
+
+function cut(text: string, steps: readonly PathStep[]): string | undefined {
+  const span = valueSpan(text, steps);
+  return span && text.slice(span.start, span.end);
 }
 
 function objectText(entries: readonly NamedExpression[]): Project {

@@ -113,8 +113,23 @@ export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** One stored document: its text, and its value. The text is parsed when the value is first needed, and only once. */
-export class QueryRow {
+/**
+ * What a name in a query stands for: a part of the stored document, which can be cut out of its text, or a value that the
+ * query has computed.
+ */
+export type Binding = { readonly steps: readonly PathStep[] } | { readonly value: SqlValue };
+
+/** The root of the paths of FROM: the stored document itself, whatever name the query has for it. */
+export const DOCUMENT = '';
+
+interface Bound {
+  readonly name: string;
+  readonly binding: Binding;
+  readonly next: Bound | undefined;
+}
+
+/** The text of a stored document, and its value, which is parsed when it is first needed. */
+class StoredText {
   readonly text: string;
   #value: SqlValue;
 
@@ -122,8 +137,64 @@ export class QueryRow {
     this.text = text;
   }
 
-  at(steps: readonly PathStep[]): SqlValue {
+  get value(): SqlValue {
     this.#value ??= JSON.parse(this.text) as SqlValue;
-    return stepInto(this.#value, steps);
+    return this.#value;
   }
+}
+
+/** One row of a query: a stored document, and what each name of FROM and JOIN stands for in this row. */
+export class QueryRow {
+  readonly #stored: StoredText;
+  readonly #bound: Bound | undefined;
+
+  private constructor(stored: StoredText, bound: Bound | undefined) {
+    this.#stored = stored;
+    this.#bound = bound;
+  }
+
+  static of(text: string): QueryRow {
+    return new QueryRow(new StoredText(text), undefined);
+  }
+
+  /** Returns this row with one more name. It hides an equal name of an outer query. */
+  with(name: string, binding: Binding): QueryRow {
+    return new QueryRow(this.#stored, { name, binding, next: this.#bound });
+  }
+
+  /** Returns what a path stands for. */
+  part(root: string, steps: readonly PathStep[]): Binding {
+    const binding = this.#bindingOf(root);
+    if ('steps' in binding) return { steps: [...binding.steps, ...steps] };
+    return { value: stepInto(binding.value, steps) };
+  }
+
+  at(root: string, steps: readonly PathStep[]): SqlValue {
+    const binding = this.#bindingOf(root);
+    if ('value' in binding) return stepInto(binding.value, steps);
+    return stepInto(stepInto(this.#stored.value, binding.steps), steps);
+  }
+
+  /** Returns a part of the stored document as it is spelled there; `cut` finds it in the text. */
+  textAt(
+    steps: readonly PathStep[],
+    cut: (text: string, steps: readonly PathStep[]) => string | undefined,
+  ): string | undefined {
+    return steps.length === 0 ? this.#stored.text : cut(this.#stored.text, steps);
+  }
+
+  #bindingOf(root: string): Binding {
+    let bound = this.#bound;
+    while (bound !== undefined && bound.name !== root) bound = bound.next;
+    return bound?.binding ?? { steps: [] };
+  }
+}
+
+/** Returns a text that is equal for equal values: properties in the order of their names. */
+export function canonicalText(value: SqlValue): string {
+  return JSON.stringify(value, (_name, item: SqlValue) =>
+    isSqlObject(item)
+      ? Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : item,
+  );
 }

@@ -7,13 +7,14 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../http/refusal.ts';
 import { parseJson } from '../../json/json-value.ts';
-import { decodeKey, encodeKey, type OrderKey } from './ordering.ts';
+import { decodeKeys, encodeKeys, type OrderKeys } from './ordering.ts';
 
 export interface Resume {
-  /** The position of the last document that the page has processed. */
+  /** The position of the last document that the page has processed, and the number of its last row. */
   readonly position: number;
-  /** The order value of that last document; undefined for a query without ORDER BY. */
-  readonly key: OrderKey | undefined;
+  readonly index: number;
+  /** The order values of that last row; empty for a query without ORDER BY. */
+  readonly keys: OrderKeys;
   /** How many items OFFSET has skipped so far, and how many were returned so far. */
   readonly skipped: number;
   readonly taken: number;
@@ -26,19 +27,18 @@ export function queryFingerprint(query: string, parameters: unknown): string {
 }
 
 export function writeToken(query: string, resume: Resume): string {
-  const key = resume.key && encodeKey(resume.key);
-  const parts = [query, resume.position, resume.skipped, resume.taken, ...(key ?? [])];
+  const { position, index, skipped, taken, keys } = resume;
+  const parts = [query, position, index, skipped, taken, ...encodeKeys(keys)];
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
 export function readToken(query: string, token: string): Resume {
-  const [owner, position, skipped, taken, ...key] = decoded(token);
+  const [owner, position, index, skipped, taken, ...encoded] = decoded(token);
   if (owner !== query) throw new Refusal(400, 'The continuation token belongs to another query.');
-  if (!isWhole(position) || !isWhole(skipped) || !isWhole(taken)) throw malformed();
-  if (key.length === 0) return { position, skipped, taken, key: undefined };
-  const orderKey = decodeKey(key);
-  if (orderKey === undefined) throw malformed();
-  return { position, skipped, taken, key: orderKey };
+  const keys = decodeKeys(encoded);
+  if (keys === undefined || !isWhole(position) || !isWhole(index) || !isWhole(skipped) || !isWhole(taken))
+    throw malformed();
+  return { position, index, skipped, taken, keys };
 }
 
 function decoded(token: string): readonly unknown[] {

@@ -7,50 +7,70 @@
 import { parseJson } from '../../json/json-value.ts';
 import { order, type SqlValue } from '../evaluate/values.ts';
 
-export interface OrderKey {
-  readonly value: SqlValue;
-}
+/** One value for each key of ORDER BY. */
+export type OrderKeys = readonly SqlValue[];
 
 /**
- * How many code units of a string its order key contains. Strings that are equal up to there have equal keys. A token
- * must fit into the request headers, which Node limits to 16 KB in total, and one unit can take six bytes before
- * base64.
+ * How many code units the strings of an order key contain together. Strings that are equal up to their share have equal
+ * keys. A token must fit into the request headers, which Node limits to 16 KB in total, and one unit can take six bytes
+ * before base64.
  */
 const STRING_UNITS = 512;
 
 const SOME_ARRAY: SqlValue = [];
 const SOME_OBJECT: SqlValue = {};
 
-export function orderKey(value: SqlValue): OrderKey {
-  if (typeof value === 'string' && value.length > STRING_UNITS) {
-    // The string is copied through bytes, because a slice would keep the whole original in memory.
-    return { value: Buffer.from(value.slice(0, STRING_UNITS), 'utf16le').toString('utf16le') };
+export function orderKeys(values: readonly SqlValue[]): OrderKeys {
+  const unitsMax = Math.floor(STRING_UNITS / Math.max(1, values.length));
+  return values.map((value) => {
+    if (typeof value === 'string' && value.length > unitsMax) {
+      // The string is copied through bytes, because a slice would keep the whole original in memory.
+      return Buffer.from(value.slice(0, unitsMax), 'utf16le').toString('utf16le');
+    }
+    if (Array.isArray(value)) return SOME_ARRAY;
+    return typeof value === 'object' && value !== null ? SOME_OBJECT : value;
+  });
+}
+
+/** Compares by the first key that differs; each direction is 1 or, for DESC, -1. */
+export function compareKeys(left: OrderKeys, right: OrderKeys, directions: readonly number[]): number {
+  for (const [index, direction] of directions.entries()) {
+    const compared = order(left[index], right[index]) * direction;
+    if (compared !== 0) return compared;
   }
-  if (Array.isArray(value)) return { value: SOME_ARRAY };
-  return { value: typeof value === 'object' && value !== null ? SOME_OBJECT : value };
+  return 0;
 }
 
-export function compareKeys(left: OrderKey, right: OrderKey): number {
-  return order(left.value, right.value);
+/** Encodes order keys for a token. Numbers become text, because JSON has no infinity, which 1e999 is parsed to. */
+export function encodeKeys(keys: OrderKeys): readonly (readonly string[])[] {
+  return keys.map((value) => {
+    if (typeof value === 'number') return ['number', String(value)];
+    return value === undefined ? ['undefined'] : ['json', JSON.stringify(value)];
+  });
 }
 
-/** Encodes an order key for a token. Numbers become text, because JSON has no infinity, which 1e999 is parsed to. */
-export function encodeKey({ value }: OrderKey): readonly string[] {
-  if (typeof value === 'number') return ['number', String(value)];
-  return value === undefined ? ['undefined'] : ['json', JSON.stringify(value)];
-}
-
-export function decodeKey([type, text]: readonly unknown[]): OrderKey | undefined {
-  if (type === 'undefined') return { value: undefined };
-  if (typeof text !== 'string') return undefined;
-  if (type === 'number') return Number.isNaN(Number(text)) ? undefined : { value: Number(text) };
-  const value = type === 'json' ? parseJson(text) : undefined;
-  return value === undefined ? undefined : orderKey(value as SqlValue);
+/** Returns undefined if a key is not one that `encodeKeys` made. */
+export function decodeKeys(keys: readonly unknown[]): OrderKeys | undefined {
+  const values: SqlValue[] = [];
+  for (const key of keys) {
+    const [type, text] = Array.isArray(key) ? (key as readonly unknown[]) : [];
+    if (type === 'undefined') values.push(undefined);
+    else if (typeof text !== 'string') return undefined;
+    else if (type === 'number' && !Number.isNaN(Number(text))) values.push(Number(text));
+    else {
+      const value = type === 'json' ? parseJson(text) : undefined;
+      if (value === undefined) return undefined;
+      values.push(value as SqlValue);
+    }
+  }
+  return orderKeys(values);
 }
 
 export interface OrderedPosition {
-  readonly key: OrderKey;
+  readonly keys: OrderKeys;
   readonly position: number;
+  /** The number of the row among those of its document. */
+  readonly index: number;
 }
 
 /** The least number of positions that are collected between two sorts. */

@@ -1,15 +1,17 @@
 /**
- * Makes one page of an answer, in three ways. A plain page continues after the last position. An ordered page scans
- * all documents, keeps their positions instead of their texts, and fetches only the documents that it returns. An
- * aggregate has a single page.
+ * Makes one page of an answer, in four ways. A plain page continues after the last row. An ordered page scans all
+ * documents, keeps the positions of rows instead of their texts, and fetches only the documents that it returns. A
+ * gathered page, of DISTINCT or GROUP BY, makes the whole answer each time and returns its part. An aggregate has a single
+ * page.
  *
- * Invariant: memory depends on the size of a page, not on the number of documents.
+ * Invariant: memory depends on the size of a page, and for a gathered page on the number of different items.
  */
 import { must } from '../../../lib/assert.ts';
 import { aggregation } from '../evaluate/aggregate.ts';
 import { writeToken, type Resume } from './continuation.ts';
-import { compareKeys, FirstPositions, orderKey, type OrderedPosition } from './ordering.ts';
-import { QueryRow } from '../evaluate/values.ts';
+import { compareKeys, FirstPositions, orderKeys, type OrderedPosition, type OrderKeys } from './ordering.ts';
+import { evaluator } from '../evaluate/evaluator.ts';
+import { canonicalText, QueryRow, type SqlValue } from '../evaluate/values.ts';
 import type { Project } from '../evaluate/project.ts';
 import type { OrderBy, Statement } from '../parse/syntax.ts';
 
@@ -51,6 +53,8 @@ export interface CompiledQuery {
   readonly countsAll: boolean;
   readonly fingerprint: string;
   readonly statement: Statement;
+  /** Makes the rows of one document: several if FROM or JOIN takes the items of an array. */
+  readonly rows: (document: QueryRow) => Iterable<QueryRow>;
   readonly keeps: (row: QueryRow) => boolean;
   readonly project: Project;
 }
@@ -58,22 +62,41 @@ export interface CompiledQuery {
 /** A position lower than that of every document. */
 const BEFORE_ALL = -1;
 
+/** A row of a query, with the position of its document and its number among the rows of that document. */
+interface FoundRow {
+  readonly position: number;
+  readonly index: number;
+  readonly row: QueryRow;
+}
+
 /** Reads documents, and counts their number and bytes. */
 class Scan {
   #scanned = 0;
   #scannedBytes = 0;
   readonly #documents: Documents;
+  readonly #query: CompiledQuery;
 
-  constructor(documents: Documents) {
+  constructor({ documents, query }: Question) {
     this.#documents = documents;
+    this.#query = query;
   }
 
-  *rowsAfter(start: number): Generator<{ readonly position: number; readonly row: QueryRow }> {
-    for (const { position, text } of this.#documents(start)) {
+  /** Yields the rows behind a row. */
+  *rowsAfter(position: number, index: number): Generator<FoundRow> {
+    // The document of that row is read again, since it may have more rows.
+    for (const { position: at, text } of this.#documents(position - 1)) {
       this.#scanned++;
       this.#scannedBytes += Buffer.byteLength(text);
-      yield { position, row: new QueryRow(text) };
+      let number = 0;
+      for (const row of this.#query.rows(QueryRow.of(text))) {
+        if (at > position || number > index) yield { position: at, index: number, row };
+        number += 1;
+      }
     }
+  }
+
+  all(): Generator<FoundRow> {
+    return this.rowsAfter(BEFORE_ALL, BEFORE_ALL);
   }
 
   page(items: string[], continuation?: string): QueryPage {
@@ -119,21 +142,27 @@ interface Question {
   readonly start: Resume | undefined;
 }
 
-export function plainPage({ query, documents, limits, start }: Question): QueryPage {
+export function plainPage(question: Question): QueryPage {
+  const { query, limits, start } = question;
   const { offset, limit } = query.statement;
-  const scan = new Scan(documents);
+  const scan = new Scan(question);
   const page = new PageBuilder(limits);
-  let { position, skipped, taken } = start ?? { position: BEFORE_ALL, skipped: 0, taken: 0 };
+  let { position, index, skipped, taken } = start ?? {
+    position: BEFORE_ALL,
+    index: BEFORE_ALL,
+    skipped: 0,
+    taken: 0,
+  };
   if (taken >= limit) return scan.page([]);
-  const resume = (): string => writeToken(query.fingerprint, { position, skipped, taken, key: undefined });
-  for (const next of scan.rowsAfter(position)) {
+  const resume = (): string => writeToken(query.fingerprint, { position, index, skipped, taken, keys: [] });
+  for (const next of scan.rowsAfter(position, index)) {
     const item = query.keeps(next.row) ? query.project(next.row) : undefined;
     if (item !== undefined && skipped < offset) skipped++;
     else if (item !== undefined) {
       if (!page.put(item)) return scan.page(page.items, resume());
       taken++;
     }
-    position = next.position;
+    ({ position, index } = next);
     if (taken >= limit) break;
     // As on the service, a full page does not look ahead. If nothing follows, the next page is empty.
     if (page.isFull) return scan.page(page.items, resume());
@@ -141,21 +170,21 @@ export function plainPage({ query, documents, limits, start }: Question): QueryP
   return scan.page(page.items);
 }
 
-export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
-  const { query, documents, limits, start } = question;
+export function orderedPage(question: Question): QueryPage {
+  const { query, limits, start } = question;
   const { offset, limit } = query.statement;
-  const scan = new Scan(documents);
+  const scan = new Scan(question);
   const page = new PageBuilder(limits);
   let taken = start?.taken ?? 0;
   if (taken >= limit) return scan.page([]);
   // The first page skips the whole OFFSET. A later page starts where the previous page ended.
   const skip = start === undefined ? offset : 0;
-  const first = firstPositions(question, { scan, orderBy, skip });
+  const first = firstPositions(question, scan, skip);
   let last: Resume | undefined;
   const resume = (): string | undefined => last && writeToken(query.fingerprint, last);
   for (const at of first.slice(skip)) {
     if (taken >= limit) break;
-    const item = query.project(new QueryRow(textAt(documents, at.position)));
+    const item = query.project(rowAt(question, at));
     if (item === undefined || !page.put(item)) return scan.page(page.items, resume());
     taken++;
     last = { ...at, skipped: offset, taken };
@@ -166,45 +195,106 @@ export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
 /** Finds as many positions as fit on the page. */
 function firstPositions(
   { query, limits, start }: Question,
-  { scan, orderBy, skip }: { readonly scan: Scan; readonly orderBy: OrderBy; readonly skip: number },
+  scan: Scan,
+  skip: number,
 ): readonly OrderedPosition[] {
+  const { orderBy, selection } = query.statement;
+  const keysOf = keyReader(orderBy);
   const compare = sorting(orderBy);
   const positions = new FirstPositions(skip + countMax(limits), compare);
-  const last = start?.key && { key: start.key, position: start.position };
-  // Only a selection with VALUE may yield no item for a document.
-  const mayYieldNothing = query.statement.selection.kind === 'value';
-  for (const { position, row } of scan.rowsAfter(BEFORE_ALL)) {
+  // Only a selection with VALUE may yield no item for a row.
+  const mayYieldNothing = selection.kind === 'value';
+  for (const { position, index, row } of scan.all()) {
     if (!query.keeps(row)) continue;
-    const at = { key: orderKey(row.at(orderBy.steps)), position };
-    if ((last && compare(at, last) <= 0) || !positions.wants(at)) continue;
+    const at = { keys: keysOf(row), position, index };
+    if ((start && compare(at, start) <= 0) || !positions.wants(at)) continue;
     if (!mayYieldNothing || query.project(row) !== undefined) positions.add(at);
   }
   return positions.sorted();
 }
 
-function sorting({ descending }: OrderBy): (left: OrderedPosition, right: OrderedPosition) => number {
-  const direction = descending ? -1 : 1;
-  return (left, right) => compareKeys(left.key, right.key) * direction || left.position - right.position;
+function keyReader(orderBy: readonly OrderBy[]): (row: QueryRow) => OrderKeys {
+  return (row) => orderKeys(orderBy.map(({ of }) => row.at(of.root, of.steps)));
+}
+
+type Ordered = Pick<OrderedPosition, 'keys' | 'position' | 'index'>;
+
+function sorting(orderBy: readonly OrderBy[]): (left: Ordered, right: Ordered) => number {
+  const directions = orderBy.map(({ descending }) => (descending ? -1 : 1));
+  return (left, right) =>
+    compareKeys(left.keys, right.keys, directions) ||
+    left.position - right.position ||
+    left.index - right.index;
 }
 
 /**
- * Returns the text of a document that was just scanned. It cannot have changed, because a page is made synchronously.
+ * Returns a row that was just scanned. Its document cannot have changed, because a page is made synchronously.
  */
-function textAt(documents: Documents, position: number): string {
+function rowAt({ query, documents }: Question, { position, index }: OrderedPosition): QueryRow {
   const [document] = documents(position - 1);
-  return must(document, 'a document that was just scanned is still there').text;
+  const { text } = must(document, 'a document that was just scanned is still there');
+  return must([...query.rows(QueryRow.of(text))][index], 'a document has the rows that it had');
+}
+
+/** Makes a page of DISTINCT or GROUP BY. The number of items that were returned says where it begins. */
+export function gatheredPage(question: Question): QueryPage {
+  const { query, limits, start } = question;
+  const { offset, limit, groupBy } = query.statement;
+  const scan = new Scan(question);
+  const page = new PageBuilder(limits);
+  const items = groupBy.length > 0 ? groups(question, scan) : differentItems(question, scan);
+  let taken = start?.taken ?? 0;
+  for (const item of items.slice(offset + taken, offset + limit)) {
+    if (!page.put(item)) break;
+    taken++;
+  }
+  const isDone = taken >= Math.min(limit, items.length - offset);
+  const resume = { position: BEFORE_ALL, index: BEFORE_ALL, skipped: offset, taken, keys: [] };
+  return scan.page(page.items, isDone ? undefined : writeToken(query.fingerprint, resume));
+}
+
+function differentItems({ query }: Question, scan: Scan): readonly string[] {
+  const { orderBy } = query.statement;
+  const keysOf = keyReader(orderBy);
+  const found = new Map<string, Ordered & { readonly item: string }>();
+  for (const { position, index, row } of scan.all()) {
+    const item = query.keeps(row) ? query.project(row) : undefined;
+    if (item === undefined) continue;
+    const key = canonicalText(JSON.parse(item) as SqlValue);
+    if (!found.has(key)) found.set(key, { keys: keysOf(row), position, index, item });
+  }
+  return [...found.values()].sort(sorting(orderBy)).map(({ item }) => item);
+}
+
+function groups({ query }: Question, scan: Scan): readonly string[] {
+  const { groupBy, selection } = query.statement;
+  const keys = groupBy.map(({ of }) => evaluator(of));
+  const found = new Map<string, ReturnType<typeof aggregation>>();
+  for (const { row } of scan.all()) {
+    if (!query.keeps(row)) continue;
+    // In an object, unlike in an array, a missing value is not the same as null.
+    const key = canonicalText(Object.fromEntries(keys.map((keyOf, level) => [level, keyOf(row)])));
+    let group = found.get(key);
+    if (group === undefined) {
+      group = aggregation(selection, evaluator);
+      found.set(key, group);
+    }
+    group.add(row);
+  }
+  return [...found.values()].map((group) => group.result()).filter((item) => item !== undefined);
 }
 
 /** Answers a query that only counts, without reading a document. */
 export function countPage({ statement }: CompiledQuery, documents: number): QueryPage {
-  const item = aggregation(statement.selection, documents).result();
+  const item = aggregation(statement.selection, evaluator, documents).result();
   return { items: item === undefined ? [] : [item], continuation: undefined, scanned: 0, scannedBytes: 0 };
 }
 
-export function aggregatePage({ query, documents }: Question): QueryPage {
-  const scan = new Scan(documents);
-  const total = aggregation(query.statement.selection);
-  for (const { row } of scan.rowsAfter(BEFORE_ALL)) if (query.keeps(row)) total.add(row);
+export function aggregatePage(question: Question): QueryPage {
+  const { query } = question;
+  const scan = new Scan(question);
+  const total = aggregation(query.statement.selection, evaluator);
+  for (const { row } of scan.all()) if (query.keeps(row)) total.add(row);
   const item = total.result();
   return scan.page(item === undefined ? [] : [item]);
 }

@@ -7,8 +7,14 @@
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { Refusal } from '../../http/refusal.ts';
-import { isAggregating } from '../evaluate/aggregate.ts';
-import type { AggregateExpression, AggregateName, Selection, Statement } from '../parse/syntax.ts';
+import { aggregatesIn, isAggregating } from '../evaluate/aggregate.ts';
+import type {
+  AggregateExpression,
+  AggregateName,
+  Expression,
+  Selection,
+  Statement,
+} from '../parse/syntax.ts';
 
 /** The client replaces this with a condition when it resumes from a position of its own, otherwise with `true`. */
 const FILTER = '{documentdb-formattableorderbyquery-filter}';
@@ -23,28 +29,33 @@ const MERGES: Readonly<Record<AggregateName, string>> = {
 
 /** Returns whether the client must merge the answers of several ranges. Otherwise it can concatenate them. */
 export function needsPlan(statement: Statement): boolean {
-  if (statement.alias === undefined) return false;
-  return isAggregating(statement.selection) || statement.orderBy !== undefined || statement.limit < Infinity;
+  const { sources, selection, orderBy, groupBy, distinct, limit } = statement;
+  if (sources.length === 0) return false;
+  return isAggregating(selection) || orderBy.length > 0 || groupBy.length > 0 || distinct || limit < Infinity;
 }
 
 export function planOf(statement: Statement, part: { readonly min: string; readonly max: string }) {
-  const { selection, orderBy, top, offset, limit } = statement;
+  const { selection, orderBy, groupBy, distinct, top, offset, limit } = statement;
   const isSlice = top === undefined && limit < Infinity;
-  const merges = columnsOf(selection).map(({ name, of }) => [name, MERGES[of.name]] as const);
+  const columns = columnsOf(statement);
+  const merges = columns.map(
+    ({ name, of }) => [name, of.kind === 'aggregate' ? MERGES[of.name] : null] as const,
+  );
   const isNamed = selection.kind === 'list';
   return {
     partitionedQueryExecutionInfoVersion: 2,
     queryInfo: {
-      distinctType: 'None',
+      // The client compares results in the order in which they come, so that equal ones need not be neighbours.
+      distinctType: distinct ? 'Unordered' : 'None',
       top: top ?? null,
       offset: isSlice ? offset : null,
       limit: isSlice ? limit : null,
-      orderBy: orderBy === undefined ? [] : [orderBy.descending ? 'Descending' : 'Ascending'],
-      orderByExpressions: orderBy === undefined ? [] : [orderBy.text],
-      groupByExpressions: [],
-      groupByAliases: [],
+      orderBy: orderBy.map(({ descending }) => (descending ? 'Descending' : 'Ascending')),
+      orderByExpressions: orderBy.map(({ text }) => text),
+      groupByExpressions: groupBy.map(({ text }) => text),
+      groupByAliases: groupBy.length > 0 && isNamed ? selection.entries.map(({ name }) => name) : [],
       // How the client merges the only aggregate of SELECT VALUE, or the aggregates by their names.
-      aggregates: isNamed ? [] : merges.map(([, merge]) => merge),
+      aggregates: isNamed ? [] : merges.map(([, merge]) => merge).filter((merge) => merge !== null),
       groupByAliasToAggregateType: isNamed ? Object.fromEntries(merges) : {},
       // The query that the client sends to each range; empty if it is the original query.
       rewrittenQuery: needsPlan(statement) ? rewritten(statement) : '',
@@ -57,57 +68,78 @@ export function planOf(statement: Statement, part: { readonly min: string; reado
 
 interface Column {
   readonly name: string;
-  readonly of: AggregateExpression;
+  readonly of: Expression;
+  readonly text: string;
 }
 
-/** Returns the aggregates that a query selects, if any. */
-function columnsOf(selection: Selection): readonly Column[] {
-  if (selection.kind === 'star' || !isAggregating(selection)) return [];
-  const entries = selection.kind === 'value' ? [{ name: '', of: selection.of }] : selection.entries;
-  return entries.map(({ name, of }) => {
-    if (of.kind === 'aggregate') return { name, of };
+/** Returns what a query selects, if it aggregates or groups. */
+function columnsOf({ selection, groupBy }: Statement): readonly Column[] {
+  if (selection.kind === 'star' || (!isAggregating(selection) && groupBy.length === 0)) return [];
+  const entries =
+    selection.kind === 'value' ? [{ name: '', of: selection.of, text: selection.text }] : selection.entries;
+  for (const { of } of entries) {
     // Only the query that a plan makes for a range may nest aggregates. In a client's own query they could not be
     // merged.
-    throw new Refusal(400, 'An aggregate within an array or object cannot be merged across ranges.');
-  });
+    if (of.kind !== 'aggregate' && aggregatesIn(of).length > 0)
+      throw new Refusal(400, 'An aggregate within an array or object cannot be merged across ranges.');
+  }
+  return entries;
 }
 
 /** Writes the query for each range. A new line ends every part of the original text, which may end in a comment. */
 function rewritten(statement: Statement): string {
-  const { alias, whereText, orderBy, top, offset, limit } = statement;
+  const { fromText, whereText, orderBy, groupBy, distinct, top, offset, limit } = statement;
   const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];
-  if (orderBy !== undefined) conditions.push(`(${FILTER})`);
+  if (orderBy.length > 0) conditions.push(`(${FILTER})`);
+  // The results of a range may be equal to those of another one, or belong to one of its groups.
+  const isWhole = !distinct && groupBy.length === 0;
+  const keys = orderBy.map(({ text, descending }) => `${text}\n${descending ? 'DESC' : 'ASC'}`);
   const clauses = [
-    `SELECT ${top === undefined ? '' : `TOP ${top} `}${selected(statement)}`,
-    `FROM ${alias}`,
+    `SELECT ${top === undefined || !isWhole ? '' : `TOP ${top} `}${selected(statement)}`,
+    fromText,
     ...(conditions.length === 0 ? [] : [`WHERE ${conditions.join(' AND ')}`]),
-    ...(orderBy === undefined ? [] : [`ORDER BY ${orderBy.text}`, orderBy.descending ? 'DESC' : 'ASC']),
+    ...(groupBy.length === 0 ? [] : [`GROUP BY ${groupBy.map(({ text }) => `${text}\n`).join(', ')}`]),
+    ...(keys.length === 0 ? [] : [`ORDER BY ${keys.join(', ')}`]),
   ];
-  if (top === undefined && limit < Infinity) {
+  if (top === undefined && limit < Infinity && isWhole) {
     // One range may have all the documents that OFFSET skips.
     clauses.push(`OFFSET 0 LIMIT ${Math.min(offset + limit, Number.MAX_SAFE_INTEGER)}`);
   }
   return clauses.join('\n');
 }
 
-function selected({ selection, alias, orderBy }: Statement): string {
-  const columns = columnsOf(selection);
+function selected(statement: Statement): string {
+  const { selection, alias, orderBy, groupBy, distinct } = statement;
+  const columns = columnsOf(statement);
   if (columns.length > 0) {
-    const members = columns.map(({ name, of }) =>
-      selection.kind === 'value' ? partial(of) : `${JSON.stringify(name)}: ${partial(of)}`,
-    );
-    return selection.kind === 'value' ? `VALUE [${members.join()}]` : `{${members.join(', ')}} AS payload`;
+    const isValue = selection.kind === 'value';
+    const parts = columns.map(({ name, of, text }) => {
+      const part = of.kind === 'aggregate' ? partial(of) : `${text}\n`;
+      return isValue ? part : `${JSON.stringify(name)}: ${part}`;
+    });
+    const isBare = isValue && columns.every(({ of }) => of.kind !== 'aggregate');
+    const payload = isBare ? parts.join() : isValue ? `[${parts.join()}]` : `{${parts.join(', ')}}`;
+    if (groupBy.length === 0) return isValue ? `VALUE ${payload}` : `${payload} AS payload`;
+    const items = groupBy.map(({ text }) => `{"item": ${text}\n}`);
+    return `[${items.join(', ')}] AS groupByItems, ${payload} AS payload`;
   }
-  const item = itemOf(selection, `${alias}`);
-  if (orderBy === undefined) return `VALUE ${item}`;
-  return `${alias}._rid, [{"item": ${orderBy.text}\n}] AS orderByItems, ${item}\nAS payload`;
+  const item = itemOf(selection);
+  if (orderBy.length === 0) return `${distinct ? 'DISTINCT ' : ''}VALUE ${item}`;
+  if (alias === undefined) {
+    throw new Refusal(
+      400,
+      'ORDER BY over a part of the documents cannot be merged across ranges by this emulator.',
+    );
+  }
+  const items = orderBy.map(({ text }) => `{"item": ${text}\n}`);
+  return `${alias}._rid, [${items.join(', ')}] AS orderByItems, ${item}\nAS payload`;
 }
 
 /** Returns the text of what is selected, as one expression. */
-function itemOf(selection: Selection, alias: string): string {
+function itemOf(selection: Selection): string {
   switch (selection.kind) {
     case 'star':
-      return alias;
+      return selection.root;
     case 'value':
       return selection.text;
     case 'list':

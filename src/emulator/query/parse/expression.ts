@@ -6,7 +6,13 @@
 import { functionNamed } from '../evaluate/functions/functions.ts';
 import type { Token } from './lexer.ts';
 import { AGGREGATES, ARITHMETIC, BEYOND, BITWISE, COMPARISONS, CONSTANTS, POWER } from './operators.ts';
-import { type Expression, type NamedExpression, unsupported } from './syntax.ts';
+import {
+  type Expression,
+  type NamedExpression,
+  type Statement,
+  type SubqueryForm,
+  unsupported,
+} from './syntax.ts';
 import type { TokenReader } from './token-reader.ts';
 import type { PathStep, SqlValue } from '../evaluate/values.ts';
 
@@ -22,18 +28,29 @@ export interface Mention {
   readonly at: number;
 }
 
+/** A parsed subquery, and the names in it that only the query around it can know. */
+export interface Subquery {
+  readonly statement: Statement;
+  readonly outer: readonly Mention[];
+}
+
+/** Reads the subquery that begins at the next token. */
+export type ReadSubquery = () => Subquery;
+
 export class ExpressionParser {
   /** The first name of each path, such as `c` of `c.id`. They are checked later, because FROM comes after SELECT. */
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;
   readonly #parameters: ReadonlyMap<string, SqlValue>;
+  readonly #readSubquery: ReadSubquery;
   readonly #heights = new WeakMap<Expression, number>();
   #nesting = 0;
 
-  constructor(reader: TokenReader, parameters: ReadonlyMap<string, SqlValue>) {
+  constructor(reader: TokenReader, parameters: ReadonlyMap<string, SqlValue>, readSubquery: ReadSubquery) {
     this.#reader = reader;
     this.#parameters = parameters;
+    this.#readSubquery = readSubquery;
   }
 
   /** Reads an expression, up to an operator that binds at most as strongly as `powerMin`. */
@@ -148,9 +165,9 @@ export class ExpressionParser {
       return this.#made({ kind: 'not', of }, [of]);
     }
     const of = this.#primary();
-    const steps = this.#steps();
+    const steps = this.steps();
     if (steps.length === 0) return of;
-    if (of.kind === 'path') return this.#made({ kind: 'path', steps: [...of.steps, ...steps] });
+    if (of.kind === 'path') return this.#made({ ...of, steps: [...of.steps, ...steps] });
     return this.#made({ kind: 'member', of, steps }, [of]);
   }
 
@@ -176,7 +193,7 @@ export class ExpressionParser {
         reader.advance();
         if (reader.accept('(')) return this.#call(text, at);
         this.roots.push({ name: text, at });
-        return this.#made({ kind: 'path', steps: [] });
+        return this.#made({ kind: 'path', root: text, steps: [] });
       case 'keyword':
       case 'symbol': {
         const beyond = BEYOND.get(text);
@@ -193,8 +210,10 @@ export class ExpressionParser {
   }
 
   #bracketed(): Expression {
+    if (this.#reader.accept('EXISTS')) return this.#afterWord('exists');
+    if (this.#reader.accept('ARRAY')) return this.#afterWord('array');
     if (this.#reader.accept('(')) {
-      const inner = this.read();
+      const inner = this.#reader.isAt('SELECT') ? this.subquery('value') : this.read();
       this.#reader.expect(')');
       return inner;
     }
@@ -204,6 +223,20 @@ export class ExpressionParser {
     }
     if (this.#reader.accept('{')) return this.#object();
     throw this.#reader.unexpected();
+  }
+
+  #afterWord(form: SubqueryForm): Expression {
+    this.#reader.expect('(');
+    const inner = this.subquery(form);
+    this.#reader.expect(')');
+    return inner;
+  }
+
+  /** Reads a subquery, without the brackets around it. */
+  subquery(form: SubqueryForm): Expression {
+    const { statement, outer } = this.#readSubquery();
+    this.roots.push(...outer);
+    return this.#made({ kind: 'subquery', form, statement });
   }
 
   #object(): Expression {
@@ -250,7 +283,8 @@ export class ExpressionParser {
     return items;
   }
 
-  #steps(): readonly PathStep[] {
+  /** Reads the steps of a path, such as `.a[0]`. */
+  steps(): readonly PathStep[] {
     const steps: PathStep[] = [];
     for (;;) {
       if (this.#reader.accept('.')) steps.push(this.#reader.expectKind('name').text);

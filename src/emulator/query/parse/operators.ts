@@ -34,9 +34,6 @@ export const CONSTANTS: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue
 
 /** Words that are valid where a value is expected, but not supported, with the names that refusals give them. */
 export const BEYOND: ReadonlyMap<string, string> = new Map([
-  ['SELECT', 'A subquery'],
-  ['EXISTS', 'EXISTS'],
-  ['ARRAY', 'ARRAY()'],
   ['UDF', 'A user-defined function'],
   ['~', 'The operator ~'],
 ]);

@@ -12,8 +12,8 @@ export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }
-  /** A value of the document, which can be cut out of the document's text. Without steps it is the whole document. */
-  | { readonly kind: 'path'; readonly steps: readonly PathStep[] }
+  /** A part of what a name of FROM or JOIN stands for. Without steps it is the whole of it. */
+  | PathExpression
   | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly PathStep[] }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
   | { readonly kind: 'object'; readonly entries: readonly NamedExpression[] }
@@ -49,7 +49,17 @@ export type Expression =
       readonly otherwise: Expression;
     }
   | { readonly kind: 'call'; readonly called: ScalarFunction; readonly args: readonly Expression[] }
+  /** A query within a query: its only result, whether it has results, or all of them as an array. */
+  | { readonly kind: 'subquery'; readonly form: SubqueryForm; readonly statement: Statement }
   | AggregateExpression;
+
+export type SubqueryForm = 'value' | 'exists' | 'array';
+
+export interface PathExpression {
+  readonly kind: 'path';
+  readonly root: string;
+  readonly steps: readonly PathStep[];
+}
 
 export interface AggregateExpression {
   readonly kind: 'aggregate';
@@ -70,23 +80,47 @@ export interface SelectedExpression extends NamedExpression {
 }
 
 export type Selection =
-  | { readonly kind: 'star' }
+  /** `*`: the value of the only source. */
+  | { readonly kind: 'star'; readonly root: string }
   | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
   | { readonly kind: 'list'; readonly entries: readonly SelectedExpression[] };
 
+/** One key of ORDER BY. */
 export interface OrderBy {
-  readonly steps: readonly PathStep[];
+  readonly of: PathExpression;
   readonly descending: boolean;
   readonly text: string;
 }
 
+/** An expression of GROUP BY. */
+export interface GroupKey {
+  readonly of: Expression;
+  readonly text: string;
+}
+
+/** One source of FROM or JOIN. */
+export interface Source {
+  /** The name of its value in the query. */
+  readonly alias: string;
+  readonly of: Expression;
+  /** Whether each item of an array makes a row of its own. */
+  readonly each: boolean;
+}
+
 export interface Statement {
   readonly selection: Selection;
-  /** The name that FROM gives a document; undefined without FROM. Such a query has one result, from no document. */
+  /** Whether equal results count once. */
+  readonly distinct: boolean;
+  /** Empty without FROM: such a query has one result, from no document. */
+  readonly sources: readonly Source[];
+  /** FROM and its JOINs, as the query has them. */
+  readonly fromText: string;
+  /** The name of the whole document; undefined without FROM, or if FROM names only a part of the document. */
   readonly alias: string | undefined;
   readonly where: Expression | undefined;
   readonly whereText: string | undefined;
-  readonly orderBy: OrderBy | undefined;
+  readonly groupBy: readonly GroupKey[];
+  readonly orderBy: readonly OrderBy[];
   readonly top: number | undefined;
   readonly offset: number;
   /** The number in TOP or LIMIT; Infinity if the query has neither. */

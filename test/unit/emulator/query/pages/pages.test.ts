@@ -25,6 +25,13 @@ const QUERIES = [
   'SELECT c.id FROM c WHERE c.n < 8 ORDER BY c.k DESC OFFSET 3 LIMIT 8',
   'SELECT VALUE COUNT(1) FROM c',
   'SELECT VALUE 1',
+  'SELECT c.id, x FROM c JOIN x IN c.list',
+  'SELECT VALUE x FROM x IN c.list OFFSET 2 LIMIT 9',
+  'SELECT c.id, x FROM c JOIN x IN c.list JOIN y IN c.list WHERE x != y ORDER BY c.k DESC, x',
+  'SELECT * FROM c ORDER BY c.n DESC, c.k',
+  'SELECT DISTINCT VALUE c.k FROM c',
+  'SELECT DISTINCT VALUE c.k FROM c ORDER BY c.k OFFSET 1 LIMIT 6',
+  'SELECT c.n, COUNT(1) AS count FROM c GROUP BY c.n OFFSET 1 LIMIT 5',
 ];
 
 const value = fc.oneof(
@@ -33,7 +40,8 @@ const value = fc.oneof(
   // Alike in the part that an order key keeps.
   fc.constantFrom('x'.repeat(600), `${'x'.repeat(600)}y`),
 );
-const body = fc.record({ n: fc.nat(9), k: value }, { requiredKeys: ['n'] });
+const list = fc.array(fc.nat(3), { maxLength: 4 });
+const body = fc.record({ n: fc.nat(9), k: value, list }, { requiredKeys: ['n'] });
 const pageSize = fc.record({
   maxItems: fc.constantFrom(1, 2, 3, 5, 100, Infinity),
   maxBytes: fc.constantFrom(1, 60, 2000, Infinity),

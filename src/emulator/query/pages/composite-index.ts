@@ -1,0 +1,25 @@
+/** Whether an indexing policy has the composite index that the service needs for an ORDER BY with several keys. */
+import { own } from '../../json/json-value.ts';
+import type { OrderBy } from '../parse/syntax.ts';
+
+/** The index lists the same paths in the same order, each in the direction of its key, or each in the other one. */
+export function hasCompositeIndex(indexingPolicy: unknown, orderBy: readonly OrderBy[]): boolean {
+  if (orderBy.length < 2) return true;
+  const indexes = own(indexingPolicy, 'compositeIndexes');
+  return Array.isArray(indexes) && indexes.some((index: unknown) => isFor(index, orderBy));
+}
+
+function isFor(index: unknown, orderBy: readonly OrderBy[]): boolean {
+  if (!Array.isArray(index) || index.length !== orderBy.length) return false;
+  const turns = orderBy.map(({ of, descending }, level) => {
+    const indexed: unknown = index[level];
+    if (!isSamePath(own(indexed, 'path'), of.steps)) return undefined;
+    return (own(indexed, 'order') === 'descending') === descending;
+  });
+  return turns.every((turn) => turn !== undefined && turn === turns[0]);
+}
+
+function isSamePath(path: unknown, steps: OrderBy['of']['steps']): boolean {
+  // A name with other characters than letters is in quotes: /address/"zip code"
+  return typeof path === 'string' && path.replaceAll('"', '') === `/${steps.join('/')}`;
+}
