@@ -66,7 +66,7 @@ const hashes = new Uint32Array(8);
 
 /** Records one group of pages, from intent to commit. `first` is the number of its first document. */
 function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
-  const pages = Array.from({ length: GROUP }, (_, n) => {
+  const units = Array.from({ length: GROUP }, (_, n) => {
     for (let i = first + n * PAGE_DOCUMENTS; i < first + (n + 1) * PAGE_DOCUMENTS; i += 1) {
       builder.add({
         hashes: hashWords(i, hashes),
@@ -77,12 +77,12 @@ function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
       builder.name(NAMES, 1, 22);
       builder.name(NAMES, 22, 37);
     }
-    return { page: ledger.pages.nextPage(), parts: builder.finish() };
+    return { unit: ledger.units.nextUnit(), parts: builder.finish() };
   });
   const tokens = [{ rangeId: '0', token: `0:-1#${first}` }];
-  ledger.pages.intend(
-    pages.map(({ page, parts }) => ({
-      page,
+  ledger.units.intend(
+    units.map(({ unit, parts }) => ({
+      unit,
       lease: lease.number,
       feed: 'LV' as const,
       copied: { indexId: lease.indexId, parts },
@@ -91,17 +91,17 @@ function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
   );
   // Pages that are in flight together receive their outcomes interleaved. Here the pages take turns, so that no page
   // has consecutive numbers.
-  const outcomes = pages.map(() => Array.from({ length: PAGE_DOCUMENTS }, () => 0));
+  const outcomes = units.map(() => Array.from({ length: PAGE_DOCUMENTS }, () => 0));
   for (let i = 0; i < PAGE_DOCUMENTS; i += 1)
-    for (const page of outcomes) page[i] = ledger.pages.nextSequence();
-  for (const [n, { page }] of pages.entries()) {
+    for (const unit of outcomes) unit[i] = ledger.units.nextSequence();
+  for (const [n, { unit }] of units.entries()) {
     const move = {
       lease: lease.number,
       feed: 'LV' as const,
       position: `"${first + n}"`,
       documents: PAGE_DOCUMENTS,
     };
-    ledger.pages.commit([{ page, move, outcomes: outcomes[n] ?? [] }], {
+    ledger.units.commit([{ unit, move, outcomes: outcomes[n] ?? [] }], {
       tokens,
       counters: { read: PAGE_DOCUMENTS },
     });

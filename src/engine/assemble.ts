@@ -119,7 +119,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTime, notes, signal }),
     notes,
     ledger,
-    intents: new IntentGroup(ledger.pages, totals),
+    intents: new IntentGroup(ledger.units, totals),
     pending: new PendingOutcomes(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new RunCounters(),

@@ -6,7 +6,7 @@ import { must } from '../lib/assert.ts';
 import { orUsageError, UsageError } from '../lib/errors.ts';
 import { inOne, problemsOf, replacedPaths, type Draft } from './check-plan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
-import { existing, inPlace } from './strategies/property.ts';
+import { existing, asIs } from './strategies/property.ts';
 import { keyOfLevels, refusalOf, type KeyRefusal } from './key-levels.ts';
 import { parseDerivation, type Derivation } from './strategies/parse.ts';
 import { isSamePath, parsePath, printPath } from './path.ts';
@@ -129,7 +129,7 @@ export class KeyPlan {
     }
     const read = key
       .filter((path) => !written.some((one) => isSamePath(one.path, path)))
-      .map((path) => step({ path, strategy: inPlace(path) }, 'read', inputs));
+      .map((path) => step({ path, strategy: asIs(path) }, 'read', inputs));
     this.additionPaths = written.map(({ path }) => path);
     this.#steps = [...written, ...read];
     this.#levels = key.map((path) => this.#steps.findIndex((one) => isSamePath(one.path, path)));

@@ -2,7 +2,7 @@
  * Groups intents: all intents that are added in one turn of the event loop become durable with one sync of the disk. A
  * sync takes longer than writing the intents, so many ranges can share one.
  */
-import type { PageStore } from './units.ts';
+import type { UnitStore } from './units.ts';
 import type { SessionToken } from './session-tokens.ts';
 import type { Intent } from './unit-records.ts';
 
@@ -18,12 +18,12 @@ interface TokenSource {
 }
 
 export class IntentGroup {
-  readonly #pages: PageStore;
+  readonly #units: UnitStore;
   readonly #totals: TokenSource;
   #waiting: Waiting[] = [];
 
-  constructor(pages: PageStore, totals: TokenSource) {
-    this.#pages = pages;
+  constructor(units: UnitStore, totals: TokenSource) {
+    this.#units = units;
     this.#totals = totals;
   }
 
@@ -40,7 +40,7 @@ export class IntentGroup {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      this.#pages.intend(
+      this.#units.intend(
         waiting.map(({ intent }) => intent),
         { tokens: this.#totals.newTokens() },
       );

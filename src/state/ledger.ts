@@ -36,7 +36,7 @@ import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
 import { MoverLock, type MigrationProgress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
-import { PageStore } from './units.ts';
+import { UnitStore } from './units.ts';
 import { RowStore } from './rows.ts';
 import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
@@ -74,7 +74,7 @@ export class Ledger {
   /** Session tokens of the source. */
   readonly tokens: TokenStore;
   readonly targetTokens: TokenStore;
-  readonly pages: PageStore;
+  readonly units: UnitStore;
   readonly rows: RowStore;
   readonly letters: LetterStore;
   readonly counters: CounterStore;
@@ -100,7 +100,7 @@ export class Ledger {
     this.counters = new CounterStore(database);
     const { rows, leases, letters, counters, tokens, targetTokens } = this;
     const stores = { rows, leases, letters, counters, tokens, targetTokens };
-    this.pages = new PageStore({ database, transactions, ...stores });
+    this.units = new UnitStore({ database, transactions, ...stores });
     this.#index = {
       transactions,
       rows,

@@ -21,14 +21,14 @@ export interface Claim {
 
 /** A claim as the next run finds it: with its unit, and its number in the unit. */
 export interface StoredClaim extends Claim {
-  readonly page: number;
+  readonly unit: number;
   readonly number: number;
 }
 
 /** A unit of work before its first write. A unit may store several intents, to add claims that become known later. */
 export interface Intent {
-  /** The number of the unit, from `nextPage`: it grows in the order in which a lease's pages are read. */
-  readonly page: number;
+  /** The number of the unit, from `nextUnit`: it grows in the order in which a lease's pages are read. */
+  readonly unit: number;
   /** The lease of the page; null for a dead letter or a repair, which moves no position. */
   readonly lease: number | null;
   readonly feed: FeedName;
@@ -39,7 +39,7 @@ export interface Intent {
 
 /** A unit of work after its last outcome. */
 export interface Commit {
-  readonly page: number;
+  readonly unit: number;
   readonly move: Move | null;
   /** The outcome number of each document in the unit's segments, in order; 0 if the target has no copy of ours. */
   readonly outcomes?: readonly number[] | Float64Array;
@@ -51,7 +51,7 @@ export interface Commit {
 
 /** An intent without a commit, as the next run finds it. */
 export interface Unsettled {
-  readonly page: number;
+  readonly unit: number;
   readonly lease: number | null;
   readonly feed: FeedName;
   readonly claims: readonly StoredClaim[];
@@ -60,9 +60,9 @@ export interface Unsettled {
 /** What settling writes to the ledger. */
 export interface Settlement {
   /** The units of which nothing is left to settle. */
-  readonly pages?: readonly number[];
+  readonly units?: readonly number[];
   /** The claims that are settled. */
-  readonly claims?: ReadonlyArray<Pick<StoredClaim, 'page' | 'number'>>;
+  readonly claims?: ReadonlyArray<Pick<StoredClaim, 'unit' | 'number'>>;
   readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
 }

@@ -35,10 +35,10 @@ interface Parts {
   readonly targetTokens: TokenStore;
 }
 
-export class PageStore {
+export class UnitStore {
   readonly #parts: Parts;
   readonly #sql;
-  #page: number;
+  #newestUnit: number;
   #sequence: number;
 
   constructor(parts: Parts) {
@@ -52,7 +52,7 @@ export class PageStore {
         .prepare<[number], number | null>('SELECT min(unit) FROM intents WHERE lease = ?')
         .pluck(),
       intend: database.prepare(
-        'INSERT INTO intents (unit, lease, feed) VALUES (@page, @lease, @feed) ON CONFLICT DO NOTHING',
+        'INSERT INTO intents (unit, lease, feed) VALUES (@unit, @lease, @feed) ON CONFLICT DO NOTHING',
       ),
       segment: database.prepare(
         `INSERT INTO segments (index_id, feed, documents, lsn_base, checksum, entries)
@@ -66,7 +66,7 @@ export class PageStore {
         .pluck(),
       claim: database.prepare(
         `INSERT INTO claims (unit, number, kind, identity, slot, target_key, name)
-         VALUES (@page, @number, @kind, @identity, @slot, @targetKey, @name)`,
+         VALUES (@unit, @number, @kind, @identity, @slot, @targetKey, @name)`,
       ),
       segmentsOf: database.prepare<[number], Columns>(
         `SELECT segment, documents FROM segment_names JOIN segments ON segments.number = segment
@@ -80,9 +80,9 @@ export class PageStore {
       ),
       dropNames: database.prepare('DELETE FROM segment_names WHERE unit = ?'),
       dropClaims: database.prepare('DELETE FROM claims WHERE unit = ?'),
-      dropClaim: database.prepare('DELETE FROM claims WHERE unit = @page AND number = @number'),
+      dropClaim: database.prepare('DELETE FROM claims WHERE unit = @unit AND number = @number'),
       dropIntent: database.prepare('DELETE FROM intents WHERE unit = ?'),
-      pages: database.prepare<[], number>('SELECT unit FROM intents ORDER BY unit').pluck(),
+      units: database.prepare<[], number>('SELECT unit FROM intents ORDER BY unit').pluck(),
       intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE unit = ?'),
       readSegments: database.prepare<[number], Columns>(
         `SELECT feed, documents, lsn_base, segments.checksum, entries, segment,
@@ -91,14 +91,14 @@ export class PageStore {
       ),
       readClaims: database.prepare<[number], Columns>('SELECT * FROM claims WHERE unit = ? ORDER BY number'),
     };
-    this.#page = this.#sql.newest.get() ?? 0;
+    this.#newestUnit = this.#sql.newest.get() ?? 0;
     this.#sequence = this.#sql.sequence.get() ?? 0;
   }
 
   /** Returns the number of the next unit of work. Pages get their numbers in the order in which they are read. */
-  nextPage(): number {
-    this.#page += 1;
-    return this.#page;
+  nextUnit(): number {
+    this.#newestUnit += 1;
+    return this.#newestUnit;
   }
 
   /** Returns the next number of an outcome or an override. The numbers follow the order in which these become known. */
@@ -134,24 +134,24 @@ export class PageStore {
 
   /** Returns the unit numbers that have an intent and no commit, oldest first. */
   unsettled(): number[] {
-    return this.#parts.transactions.read(() => this.#sql.pages.all());
+    return this.#parts.transactions.read(() => this.#sql.units.all());
   }
 
   /**
    * Reads the intent of a unit. `keyLevels`: how many levels the source key has, which the names of documents contain.
    * The segments of the intent become single claims first, which can be settled one by one.
    */
-  readIntent(page: number, keyLevels: number): Unsettled {
+  readIntent(unit: number, keyLevels: number): Unsettled {
     const width = 1 + keyLevels;
     return this.#parts.transactions.run(() => {
-      const row = this.#sql.intent.get(page);
+      const row = this.#sql.intent.get(unit);
       assert(row !== undefined, 'an intent is read while it is there');
-      this.#unpackSegments(page, width);
+      this.#unpackSegments(unit, width);
       return {
-        page,
+        unit,
         lease: orNull(row, 'lease', number),
         feed: oneOf(row, 'feed', FEEDS),
-        claims: this.#sql.readClaims.all(page).map((one) => parseClaim(one, width)),
+        claims: this.#sql.readClaims.all(unit).map((one) => parseClaim(one, width)),
       };
     });
   }
@@ -161,14 +161,14 @@ export class PageStore {
    * settled by a later run. Durable.
    */
   settle(
-    { pages = [], claims = [], rows = [], overrides = [] }: Settlement,
+    { units = [], claims = [], rows = [], overrides = [] }: Settlement,
     { tokens = [] }: Alongside = {},
   ): void {
     this.#parts.transactions.durable(() => {
-      for (const { page, number: claim } of claims) this.#sql.dropClaim.run({ page, number: claim });
-      for (const page of pages) {
-        this.#sql.dropSegments.run(page);
-        this.#drop(page);
+      for (const { unit, number: claim } of claims) this.#sql.dropClaim.run({ unit, number: claim });
+      for (const unit of units) {
+        this.#sql.dropSegments.run(unit);
+        this.#drop(unit);
       }
       this.#keep({ rows, overrides });
       for (const token of tokens) this.#parts.tokens.keep(token);
@@ -176,8 +176,8 @@ export class PageStore {
     });
   }
 
-  #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
-    this.#sql.intend.run({ page, lease, feed });
+  #intend({ unit, lease, feed, copied, claims = [] }: Intent): void {
+    this.#sql.intend.run({ unit, lease, feed });
     if (lease !== null && copied !== undefined) {
       // A merge may have joined the lease's index to another one. A page with the old index id would miss the new index.
       assert(
@@ -191,23 +191,23 @@ export class PageStore {
       const checksum = checksumOf(feed, count, lsnBase, data);
       const { lastInsertRowid } = this.#sql.segment.run({ indexId, feed, count, lsnBase, checksum, data });
       const segment = Number(lastInsertRowid);
-      this.#sql.names.run(page, segment, checksumOf(segment, part.names), part.names);
+      this.#sql.names.run(unit, segment, checksumOf(segment, part.names), part.names);
     }
-    this.#claim(page, claims);
+    this.#claim(unit, claims);
   }
 
-  #claim(page: number, claims: readonly Claim[]): void {
+  #claim(unit: number, claims: readonly Claim[]): void {
     if (claims.length === 0) return;
-    let next = this.#sql.claims.get(page) ?? 0;
+    let next = this.#sql.claims.get(unit) ?? 0;
     for (const claim of claims) {
       next += 1;
       const [targetKey, name] = [packKey(claim.targetKey), packName(claim.name)];
-      this.#sql.claim.run({ ...claim, page, number: next, targetKey, name });
+      this.#sql.claim.run({ ...claim, unit, number: next, targetKey, name });
     }
   }
 
-  #unpackSegments(page: number, width: number): void {
-    const segments = this.#sql.readSegments.all(page);
+  #unpackSegments(unit: number, width: number): void {
+    const segments = this.#sql.readSegments.all(unit);
     if (segments.length === 0) return;
     for (const segment of segments) {
       const part = parseIntended(segment);
@@ -215,20 +215,20 @@ export class PageStore {
         const { identity, slot, targetKey } = readEntry(part, at);
         return { kind: 'write', identity: Buffer.from(identity), slot: Buffer.from(slot), targetKey, name };
       });
-      this.#claim(page, claims);
+      this.#claim(unit, claims);
     }
-    this.#sql.dropSegments.run(page);
-    this.#sql.dropNames.run(page);
+    this.#sql.dropSegments.run(unit);
+    this.#sql.dropNames.run(unit);
   }
 
-  #commit({ page, move, outcomes = [], rows = [], overrides = [], letters = [] }: Commit): void {
+  #commit({ unit, move, outcomes = [], rows = [], overrides = [], letters = [] }: Commit): void {
     if (move !== null) {
-      const oldest = this.#sql.oldest.get(move.lease) ?? page;
-      assert(oldest >= page, 'a position moves when all older pages of its lease are committed');
+      const oldest = this.#sql.oldest.get(move.lease) ?? unit;
+      assert(oldest >= unit, 'a position moves when all older pages of its lease are committed');
       this.#parts.leases.move(move);
     }
     let from = 0;
-    for (const segment of this.#sql.segmentsOf.all(page)) {
+    for (const segment of this.#sql.segmentsOf.all(unit)) {
       const count = number(segment, 'documents');
       const { base, marks } = packMarks(outcomes.slice(from, from + count));
       const ofSegment = number(segment, 'segment');
@@ -238,7 +238,7 @@ export class PageStore {
     assert(from === outcomes.length, 'every copied document of a page has an outcome, and no other');
     this.#keep({ rows, overrides });
     for (const letter of letters) this.#parts.letters.change(letter);
-    this.#drop(page);
+    this.#drop(unit);
   }
 
   #keep({ rows, overrides }: { rows: readonly LedgerRow[]; overrides: readonly Override[] }): void {
@@ -246,10 +246,10 @@ export class PageStore {
     for (const override of overrides) this.#parts.rows.override(override);
   }
 
-  #drop(page: number): void {
-    this.#sql.dropNames.run(page);
-    this.#sql.dropClaims.run(page);
-    this.#sql.dropIntent.run(page);
+  #drop(unit: number): void {
+    this.#sql.dropNames.run(unit);
+    this.#sql.dropClaims.run(unit);
+    this.#sql.dropIntent.run(unit);
   }
 }
 
@@ -266,7 +266,7 @@ function parseIntended(row: Columns): FinishedSegment {
 function parseClaim(row: Columns, width: number): StoredClaim {
   const [name = []] = readNames(bytes(row, 'name'), width);
   return {
-    page: number(row, 'unit'),
+    unit: number(row, 'unit'),
     number: number(row, 'number'),
     kind: oneOf(row, 'kind', CLAIM_KINDS),
     identity: bytes(row, 'identity', HASH_BYTES),

@@ -156,11 +156,11 @@ export class VerifyStore {
   }
 
   /**
-   * Opens the verify file; refuses if another process compares. `held` is the lock, if the caller has taken it already.
+   * Opens the verify file; refuses if another process compares. `moverLock` is the lock, if the caller has taken it already.
    */
-  static open(path: string, held?: MoverLock): VerifyStore {
+  static open(path: string, moverLock?: MoverLock): VerifyStore {
     refuseForeignFile(path, 'verify');
-    const lock = held === undefined ? takeLock(path) : undefined;
+    const lock = moverLock === undefined ? takeLock(path) : undefined;
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));

@@ -32,7 +32,7 @@ function letter(name: string, more: Partial<Opened> = {}): LetterChange {
 }
 
 function write(ledger: Ledger, ...letters: readonly LetterChange[]): void {
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters }]);
 }
 
 const NONE = { slot: null, targetKey: null, waits: { for: 'nothing' } } as const;

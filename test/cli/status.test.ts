@@ -50,7 +50,7 @@ function letterOf(name: string, reason: Reason) {
 
 /** A migration in the middle of its copy: three ranges, one through, some letters. */
 function fill(ledger: Ledger): void {
-  const { migration, runs, leases, pages, letters } = ledger;
+  const { migration, runs, leases, units, letters } = ledger;
   runs.begin({ command: 'copy', pid: 4711, nowMs: NOW_MS });
   migration.pinContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null });
   migration.decideDeleteMode('reconcile');
@@ -63,12 +63,12 @@ function fill(ledger: Ledger): void {
   const move = { lease: first?.number ?? 0, feed: 'LV', position: '"9"', documents: 1204 } as const;
   const letter = (name: string, reason: Reason) =>
     ({ change: 'open', letter: letterOf(name, reason) }) as const;
-  const page = pages.nextPage();
-  pages.intend([{ page, lease: move.lease, feed: 'LV' }]);
-  pages.commit(
+  const unit = units.nextUnit();
+  units.intend([{ unit, lease: move.lease, feed: 'LV' }]);
+  units.commit(
     [
       {
-        page,
+        unit,
         move,
         outcomes: [],
         letters: [

@@ -204,8 +204,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/tail-probe.ts',
-        find: 'findLast(({ lease }) => lease.min <= place)',
-        replace: 'findLast(({ lease }) => lease.min !== place)',
+        find: 'findLast(({ lease }) => lease.min <= effectiveKey)',
+        replace: 'findLast(({ lease }) => lease.min !== effectiveKey)',
       },
     ],
     test: 'test/integration/verify/recheck/unknown-progress.test.ts',
@@ -289,8 +289,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/counts/compare-counts.ts',
-        find: 'before !== undefined && isSettled(before, look)',
-        replace: 'before !== undefined || isSettled(look, look)',
+        find: 'before !== undefined && isUnchanged(before, look)',
+        replace: 'before !== undefined || isUnchanged(look, look)',
       },
     ],
     test: 'test/integration/verify/counts/count-live.test.ts',
@@ -422,7 +422,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/instants.ts',
-        find: 'return own[place + INSTANT] === instant;',
+        find: 'return own[cell + INSTANT] === instant;',
         replace: 'return true;',
       },
     ],

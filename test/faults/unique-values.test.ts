@@ -161,7 +161,7 @@ test.each(SEEDS)(
       await shuffle.run();
       await shuffle.rest();
       expect({ seed, round, problems: await problemsOf(move) }).toEqual({ seed, round, problems: [] });
-      expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+      expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
     }
   },
 );

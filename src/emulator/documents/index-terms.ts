@@ -222,13 +222,13 @@ function readPaths(list: unknown, where: string): Path[] {
   if (list === undefined || list === null) return [];
   if (!Array.isArray(list)) throw refuse(`indexingPolicy.${where} must be an array`);
   return list.map((entry: unknown, index) => {
-    const place = `indexingPolicy.${where}[${index}]`;
-    const path = objectOf(entry, place)['path'];
-    if (typeof path !== 'string') throw refuse(`${place}.path must be a text`);
+    const name = `indexingPolicy.${where}[${index}]`;
+    const path = objectOf(entry, name)['path'];
+    if (typeof path !== 'string') throw refuse(`${name}.path must be a text`);
     const segments = parsePath(path);
     if (segments === undefined) {
       throw refuse(
-        `${place}.path ${JSON.stringify(path)} could not be accepted: write /name/?, /name/*, ` +
+        `${name}.path ${JSON.stringify(path)} could not be accepted: write /name/?, /name/*, ` +
           '/list/[]/name/? or /"odd name"/?',
       );
     }

@@ -127,11 +127,11 @@ function requireText(operation: DocumentOperation): string {
 /** Returns the document that an operation names; undefined if it does not exist or has expired. */
 function present(
   transaction: WriteTransaction,
-  place: Location,
+  location: Location,
   id: string,
   key: string,
 ): DocumentRow | undefined {
-  const row = transaction.find(place.epk, id);
+  const row = transaction.find(location.epk, id);
   return row === undefined || row.key !== key || transaction.hasExpired(row) ? undefined : row;
 }
 
@@ -190,12 +190,12 @@ function replace(transaction: WriteTransaction, operation: DocumentOperation): O
   const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
-  if (incoming.id !== id) makeRoom(transaction, range, incoming);
+  if (incoming.id !== id) takeId(transaction, range, incoming);
   return overwrite(transaction, range, before, incoming);
 }
 
 /** Refuses a rename to an id that another document of the key has; removes that document if it has expired. */
-function makeRoom(transaction: WriteTransaction, range: RangeModel, { epk, id }: IncomingDocument): void {
+function takeId(transaction: WriteTransaction, range: RangeModel, { epk, id }: IncomingDocument): void {
   const other = transaction.find(epk, id);
   if (other === undefined) return;
   if (transaction.hasExpired(other)) return transaction.remove(range, other, true);
@@ -208,24 +208,24 @@ function patch(transaction: WriteTransaction, operation: DocumentOperation): Ope
   const { container } = transaction;
   const id = checkId(operation.id);
   if (operation.patch === undefined) throw new Refusal(400, 'The patch has no operations.');
-  const place = locate(container, operation.key);
-  const before = present(transaction, place, id, keyText(operation.key));
+  const location = locate(container, operation.key);
+  const before = present(transaction, location, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
   const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
   const incoming = receive(transaction.account, container, text, operation.key);
   if (incoming.id !== id) throw new Refusal(400, 'A patch must not change the id.');
-  return overwrite(transaction, place.range, before, incoming, operation.patch.operations.length);
+  return overwrite(transaction, location.range, before, incoming, operation.patch.operations.length);
 }
 
 function remove(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const id = checkId(operation.id);
-  const place = locate(transaction.container, operation.key);
-  const before = present(transaction, place, id, keyText(operation.key));
+  const location = locate(transaction.container, operation.key);
+  const before = present(transaction, location, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
-  transaction.remove(place.range, before, false);
-  return { status: 204, range: place.range, chargeRu: writeCharge(before.bytes, before.terms) };
+  transaction.remove(location.range, before, false);
+  return { status: 204, range: location.range, chargeRu: writeCharge(before.bytes, before.terms) };
 }
 
 function written(status: number, range: RangeModel, row: DocumentRow, chargeRu: number): OperationOutcome {

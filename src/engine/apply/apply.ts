@@ -37,7 +37,7 @@ export interface Change {
 }
 
 /** The turn of a copied document, and the outcome of its create if the create was sent. */
-export interface HeldTurn {
+export interface CopiedTurn {
   readonly turn: Turn;
   readonly written?: WriteOutcome;
 }
@@ -51,15 +51,15 @@ export interface Task {
 }
 
 /** Applies a change. When the promise resolves, every other unit of work sees the outcome. */
-export async function apply(task: Task, held?: HeldTurn): Promise<void> {
+export async function apply(task: Task, begun?: CopiedTurn): Promise<void> {
   const { context, change } = task;
   const { sequencer, pending } = context;
   let hint = slotOf(change.version);
-  const locks = new Locks(task, { turn: held?.turn, slot: hint });
+  const locks = new Locks(task, { turn: begun?.turn, slot: hint });
   try {
     let row = pending.rowOf(change.identity.hash, change.indexId);
     const taken =
-      held === undefined ? await locks.take(hint, row) : await sequencer.ready(held.turn, context.signal);
+      begun === undefined ? await locks.take(hint, row) : await sequencer.ready(begun.turn, context.signal);
     if (taken === 'superseded') return;
     let asks = change.version === null;
     for (;;) {
@@ -84,7 +84,7 @@ export async function apply(task: Task, held?: HeldTurn): Promise<void> {
       }
       const subject = { ...task, row };
       if (version === 'gone') await remove(subject);
-      else await write(subject, version, asks ? undefined : held?.written);
+      else await write(subject, version, asks ? undefined : begun?.written);
       return;
     }
   } finally {
@@ -104,16 +104,16 @@ interface Subject extends Task {
 class Locks {
   turn: Turn | undefined;
   readonly #task: Task;
-  #held: ReadonlySet<string>;
+  #slots: ReadonlySet<string>;
 
   constructor(task: Task, { turn, slot }: { readonly turn: Turn | undefined; readonly slot: Slot | null }) {
     this.#task = task;
     this.turn = turn;
-    this.#held = new Set(slot === null ? [] : [mapKey(slot.hash)]);
+    this.#slots = new Set(slot === null ? [] : [mapKey(slot.hash)]);
   }
 
   holds(slot: Buffer): boolean {
-    return this.#held.has(mapKey(slot));
+    return this.#slots.has(mapKey(slot));
   }
 
   cover(row: LedgerRow | null): boolean {
@@ -127,16 +127,16 @@ class Locks {
     const slots = [hint?.hash, row?.slot].filter((slot) => slot !== undefined && slot !== null);
     const locks = wordsOf(change.identity.hash, ...slots);
     const count = slots.length + 1;
-    this.#held = new Set(slots.map(mapKey));
+    this.#slots = new Set(slots.map(mapKey));
     if (this.turn === undefined) {
-      while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+      while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
       this.turn = sequencer.enter(locks, count, orderOfTurn(change));
     } else sequencer.again(this.turn, locks, count);
     return sequencer.ready(this.turn, signal);
   }
 }
 
-/** Returns the change's place in its feed: a later change of the same feed makes it unnecessary. */
+/** Returns where the change stands in its feed: a later change of the same feed makes it unnecessary. */
 function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
   return version === null || lsn === null ? undefined : { feed, lsn };
 }
@@ -156,7 +156,7 @@ function raise({ unit, change }: Task, row: LedgerRow): void {
   unit.row({ ...row, ...orderOf(change, row) });
 }
 
-/** Returns the row's place in its feed after this change. Within one feed it never becomes lower. */
+/** Returns the feed and the LSN of the row after this change. Within one feed the LSN never becomes lower. */
 function orderOf({ feed, lsn }: Change, row: LedgerRow | null): Pick<LedgerRow, 'feed' | 'lsn'> {
   if (lsn === null) return { feed: row?.feed ?? feed, lsn: row?.lsn ?? null };
   return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };

@@ -15,7 +15,7 @@ export interface SourceIdentity {
   readonly name: readonly (string | null)[];
 }
 
-/** The place of one document in the target. The hash covers its id and its target key. */
+/** Where a document is in the target. The hash covers its id and its target key. */
 export interface Slot {
   readonly hash: Buffer;
   readonly key: readonly KeyComponent[];

@@ -50,7 +50,7 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot }]);
   const id = idOf(identity);
   const taken: SourceIdentity[] = [];
-  const held: UniqueValues[] = [];
+  const values: UniqueValues[] = [];
   let seen = isThere ? await slots.read(slot, id, { isFirst: true }) : null;
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -59,18 +59,18 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
       else {
         const failing = await adjudicate(put, seen, taken);
         if (failing !== undefined) return failing;
-        held.push(seen.uniqueValues);
+        values.push(seen.uniqueValues);
         written = await slots.replace(slot, version, seen);
       }
     }
     if (written === 'ok') {
       for (const from of taken) revoke(put, from);
       // The replaced document may have held a unique value that another document waits for.
-      if (held.length > 0)
+      if (values.length > 0)
         context.promoter.free({
           slot,
           emptied: false,
-          given: givenUp(held, context.unique.valuesOf(version.body)),
+          given: givenUp(values, context.unique.valuesOf(version.body)),
         });
       return 'ok';
     }
@@ -164,17 +164,17 @@ export interface Removal {
 /** Claims and deletes our copy of a document in a slot, and no other document. Returns whether a copy was there. */
 export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<boolean> {
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
-  const { end, held } = await withdraw(context, identity, slot);
+  const { end, values } = await withdraw(context, identity, slot);
   if (end === 'not ours') return false;
   if (end === 'removed') context.points.reach('removed');
-  context.promoter.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
+  context.promoter.free({ slot, emptied: true, given: end === 'removed' ? givenUp(values) : null });
   return end === 'removed';
 }
 
 export interface Withdrawn {
   readonly end: 'removed' | 'empty' | 'not ours';
   /** Unique values of every version of our copy that the removal has met. */
-  readonly held: readonly UniqueValues[];
+  readonly values: readonly UniqueValues[];
 }
 
 /**
@@ -187,16 +187,16 @@ export async function withdraw(
   slot: Slot,
 ): Promise<Withdrawn> {
   const id = idOf(identity);
-  const held: UniqueValues[] = [];
+  const values: UniqueValues[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const seen = await slots.read(slot, id);
     if (seen === null || !seen.identity.hash.equals(identity.hash)) {
-      if (tries > 0) return { end: 'removed', held };
-      return { end: seen === null ? 'empty' : 'not ours', held };
+      if (tries > 0) return { end: 'removed', values };
+      return { end: seen === null ? 'empty' : 'not ours', values };
     }
-    held.push(seen.uniqueValues);
+    values.push(seen.uniqueValues);
     const removed = await slots.remove(slot, seen);
-    if (removed === 'ok') return { end: 'removed', held };
+    if (removed === 'ok') return { end: 'removed', values };
     if (typeof removed === 'object') throw undeletable(removed);
   }
   throw changesTooFast();

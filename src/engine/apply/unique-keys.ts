@@ -44,10 +44,10 @@ export class UniqueKeys {
   }
 
   /** Remembers the values because of which a document was refused. */
-  want(identity: Buffer, held: UniqueValues): void {
+  want(identity: Buffer, values: UniqueValues): void {
     const key = mapKey(identity);
     this.#wanted.delete(key);
-    this.#wanted.set(key, held);
+    this.#wanted.set(key, values);
     for (const oldest of this.#wanted.keys()) {
       if (this.#wanted.size <= WANTED_MAX) break;
       this.#wanted.delete(oldest);
@@ -55,8 +55,8 @@ export class UniqueKeys {
   }
 
   /** Returns whether exactly these values are recorded as those that the document waits for. */
-  wants(identity: Buffer, held: UniqueValues): boolean {
-    return this.#wanted.get(mapKey(identity))?.join() === held.join();
+  wants(identity: Buffer, values: UniqueValues): boolean {
+    return this.#wanted.get(mapKey(identity))?.join() === values.join();
   }
 
   /** Returns whether the document may wait for one of the values that another document has given up. */
@@ -68,7 +68,7 @@ export class UniqueKeys {
 
 /** Returns the values in `before` that are no longer held, because they are not in `after`. */
 export function givenUp(before: readonly UniqueValues[], after: UniqueValues = []): UniqueValues {
-  return before.flatMap((held) => held.filter((value) => value.endsWith(ANY) || !after.includes(value)));
+  return before.flatMap((values) => values.filter((value) => value.endsWith(ANY) || !after.includes(value)));
 }
 
 function meet(one: string, other: string): boolean {

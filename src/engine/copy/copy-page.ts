@@ -5,7 +5,7 @@
  */
 import type { OperationEnd } from '../../cosmos/bulk/operation.ts';
 import { unreachable } from '../../lib/assert.ts';
-import { apply, type HeldTurn } from '../apply/apply.ts';
+import { apply, type CopiedTurn } from '../apply/apply.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
 import type { RunContext } from '../context.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
@@ -33,7 +33,7 @@ export class CopyPage {
     unit.expect(count + others.length);
     if (count > 0) await unit.begin([], { indexId, parts, outcomes });
     for (let entry = 0; entry < count; entry += 1) {
-      while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+      while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
       const operation = copied.operation(entry, this);
       sequencer.admit(operation, hashes, entry * 8, 2);
       // A document that waits for its locks, or that may have a row, is perhaps not new.
@@ -70,13 +70,13 @@ export class CopyPage {
     }
   }
 
-  #takeSlowPath(entry: number, held: HeldTurn): void {
+  #takeSlowPath(entry: number, begun: CopiedTurn): void {
     const { context, unit, copied } = this.#parts;
     unit.start(async () => {
       const change = copied.change(entry);
-      if (held.written === 'ambiguous') await context.slots.waitOutTimeout();
+      if (begun.written === 'ambiguous') await context.slots.waitOutTimeout();
       unit.claimed(change.identity.hash, change.version.slot.hash);
-      await apply({ context, unit, change, onLive: () => unit.landed(entry) }, held);
+      await apply({ context, unit, change, onLive: () => unit.landed(entry) }, begun);
     });
   }
 }

@@ -158,8 +158,8 @@ export class FlatPage {
   /** Returns the document as a change, for the slow path. */
   change(entry: number): CopiedChange {
     const [document, behind] = [this.#mark(entry, DOCUMENT_PIECE), this.#mark(entry, END_PIECE)];
-    const room = Buffer.alloc(this.operationBytes(entry));
-    const body = room.subarray(0, this.pieces.write(document, behind, room, 0));
+    const memory = Buffer.alloc(this.operationBytes(entry));
+    const body = memory.subarray(0, this.pieces.write(document, behind, memory, 0));
     const texts = Array.from({ length: this.#names + 1 }, (_, i) => this.#text(entry, i));
     const etag = texts.pop() ?? null;
     const { identity, slot, targetKey } = this.#stored(entry);

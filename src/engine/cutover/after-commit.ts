@@ -39,7 +39,7 @@ export async function finishAfterCommit(
   } = must(journal.commit(), 'the migration is committed');
   // Settings requested with the commit are applied once: the operator may change them on purpose later.
   const names = [...new Set([...(since.has('target settings applied') ? [] : asked), ...likeSource])];
-  const settle = async (): Promise<Settings> => {
+  const applySettings = async (): Promise<Settings> => {
     const found = await applyInTime(options, { names, signal });
     const { settings, trouble } = found;
     const isDone = trouble === null && settings.every(({ outcome }) => outcome !== 'refused');
@@ -49,12 +49,12 @@ export async function finishAfterCommit(
   };
   // Requested settings are applied before the switch. Without any, the settings are only reported, after the switch, so
   // that the application does not wait for the report.
-  const early = names.length > 0 ? await settle() : null;
+  const early = names.length > 0 ? await applySettings() : null;
   if (!since.has('application switched')) {
     await onCommit(signal);
     journal.append({ event: 'application switched' }, clock.now());
   }
-  const { settings, trouble } = early ?? (await settle());
+  const { settings, trouble } = early ?? (await applySettings());
   onStep?.({ name: 'watching for late writes', stoppedAtMs: null });
   const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });

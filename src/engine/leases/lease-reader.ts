@@ -95,7 +95,7 @@ export class LeaseReader {
       } catch (error) {
         end = await this.endBy(error);
       }
-      if (!(await this.#isSettled())) return 'stopped';
+      if (!(await this.#isDrained())) return 'stopped';
       if (end !== 'again') return end;
     }
   }
@@ -218,7 +218,7 @@ export class LeaseReader {
   /**
    * Waits until no page is in flight. Returns false if the run was stopped; then finishTasks decides how long to wait.
    */
-  async #isSettled(): Promise<boolean> {
+  async #isDrained(): Promise<boolean> {
     const { ledger, signal, stopping } = this.#parts.context;
     try {
       await this.#pipeline.whenEmpty(stopping.signal);

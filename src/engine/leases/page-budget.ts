@@ -18,12 +18,12 @@ export class PageBudget {
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (this.#used > 0 && this.#used + bytes > this.#max) {
-      const room = deferred();
-      this.#waiting.push(room.resolve);
+      const freed = deferred();
+      this.#waiting.push(freed.resolve);
       try {
-        await orAborted(room.promise, signal);
+        await orAborted(freed.promise, signal);
       } finally {
-        this.#waiting = this.#waiting.filter((other) => other !== room.resolve);
+        this.#waiting = this.#waiting.filter((other) => other !== freed.resolve);
       }
     }
     this.#used += bytes;

@@ -57,7 +57,7 @@ async function removeStray(
   { identity, slot }: { readonly identity: SourceIdentity; readonly slot: Slot },
 ): Promise<void> {
   const { sequencer, signal, source, pending } = context;
-  while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+  while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
   const turn = sequencer.enter(wordsOf(identity.hash, slot.hash), 2);
   try {
     await sequencer.ready(turn, signal);

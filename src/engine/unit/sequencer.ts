@@ -20,7 +20,7 @@ import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { LockTable } from './lock-table.ts';
 
-/** The place of an event in its feed. Only a later event of the same feed makes an event unnecessary. */
+/** Where an event stands in its feed. Only a later event of the same feed makes an event unnecessary. */
 export interface FeedOrder {
   readonly feed: string;
   readonly lsn: number;
@@ -30,7 +30,7 @@ const NONE = -1;
 
 type TurnState = 'waiting' | 'held' | 'superseded' | 'over';
 
-/** One document's place in the lines. Any caller may read the fields; only the sequencer changes them. */
+/** A change of one document in the lines of its locks. Any caller may read the fields; only the sequencer changes them. */
 export class Turn {
   state: TurnState = 'waiting';
   readonly order: FeedOrder | undefined;
@@ -77,7 +77,7 @@ const IDENTITY = 0;
 const SLOT = 0xffff_ffff;
 
 interface Limits {
-  /** How many turns may wait in the lines. At this limit a caller waits in `whenRoom` before it enters. */
+  /** How many turns may wait in the lines. At this limit a caller waits in `untilMayEnter` before it enters. */
   readonly waitingMax: number;
 }
 
@@ -89,7 +89,7 @@ export class Sequencer {
   readonly #others: (Turn[] | undefined)[] = [];
   readonly #outside: (() => void)[] = [];
   #waiting = 0;
-  #held = 0;
+  #holding = 0;
 
   constructor({ waitingMax }: Limits) {
     assert(Number.isInteger(waitingMax) && waitingMax > 0, 'at least one turn may wait');
@@ -102,21 +102,21 @@ export class Sequencer {
   }
 
   /** How many turns hold their locks. */
-  get held(): number {
-    return this.#held;
+  get holding(): number {
+    return this.#holding;
   }
 
   /** Whether a turn may enter. The caller checks this right before `enter`, with no await in between. */
-  get hasRoom(): boolean {
+  get mayEnter(): boolean {
     return this.#waiting < this.#waitingMax;
   }
 
-  /** Waits until `hasRoom` may be true. Callers are woken in the order of their calls. */
-  async whenRoom(signal: AbortSignal): Promise<void> {
+  /** Waits until `mayEnter` may be true. Callers are woken in the order of their calls. */
+  async untilMayEnter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    for (let seen = 0; !this.hasRoom; seen += 1) {
+    for (let seen = 0; !this.mayEnter; seen += 1) {
       const { promise: woken, resolve: wake } = deferred();
-      // A caller that was woken and found no room keeps its place at the front.
+      // A caller that was woken and may not enter yet stays at the front.
       if (seen === 0) this.#outside.push(wake);
       else this.#outside.unshift(wake);
       try {
@@ -146,7 +146,7 @@ export class Sequencer {
   /** Does the same as `enter` for a turn that exists already. Its locks start at `locks[at]`. */
   admit(turn: Turn, locks: Uint32Array, at: number, count: number): void {
     const { order } = turn;
-    assert(this.hasRoom, 'a turn enters only when there is room');
+    assert(this.mayEnter, 'a turn enters only when it may');
     this.#join(turn, locks, at, count);
     if (turn.behind > 0 && order !== undefined) this.#supersede(turn, order);
   }
@@ -204,12 +204,12 @@ export class Sequencer {
     if (turn.behind === 0) {
       turn.state = 'held';
       turn.started = true;
-      this.#held += 1;
+      this.#holding += 1;
     } else this.#waiting += 1;
   }
 
   #leave(turn: Turn): void {
-    if (turn.state === 'held') this.#held -= 1;
+    if (turn.state === 'held') this.#holding -= 1;
     else this.#waiting -= 1;
     const { lockOne, lockTwo, locksMore } = turn;
     turn.clear();
@@ -239,7 +239,7 @@ export class Sequencer {
     next.state = 'held';
     next.started = true;
     this.#waiting -= 1;
-    this.#held += 1;
+    this.#holding += 1;
     this.#wake(next);
   }
 
@@ -269,6 +269,6 @@ export class Sequencer {
   }
 
   #wakeOutside(): void {
-    if (this.hasRoom) this.#outside.shift()?.();
+    if (this.mayEnter) this.#outside.shift()?.();
   }
 }

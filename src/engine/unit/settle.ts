@@ -54,10 +54,10 @@ export interface Settling {
  */
 export async function settleAll(context: RunContext, { signal, say, show }: Settling): Promise<number> {
   const { ledger, stopping, notes } = context;
-  const pages = ledger.pages.unsettled();
-  if (pages.length === 0) return 0;
+  const units = ledger.units.unsettled();
+  if (units.length === 0) return 0;
   await waitOutRequests(context, { say, show });
-  const { documents, takeovers } = readClaims(context, pages);
+  const { documents, takeovers } = readClaims(context, units);
   let open = documents.length + takeovers.length;
   show(() => `looks at ${formatCount(open)} documents that the interrupted run has left in doubt`);
   const settleEach = async <T>(
@@ -78,7 +78,7 @@ export async function settleAll(context: RunContext, { signal, say, show }: Sett
   };
   await settleEach(documents, async (one, findings) => settleOne(context, one, findings));
   await settleEach(takeovers, async (claim, findings) => settleTakeover(context, claim, findings));
-  ledger.pages.settle({ pages });
+  ledger.units.settle({ units });
   show(null);
   context.points.reach('settled');
   return documents.length;
@@ -127,7 +127,7 @@ async function settlePiece<T>(
       });
   });
   const rows = [...findings.rows.values()];
-  ledger.pages.settle({ claims, rows, overrides: findings.overrides });
+  ledger.units.settle({ claims, rows, overrides: findings.overrides });
   backlog.commit(piece.length);
   for (const { identity } of rows) pending.filter.add(identity);
   points.reach('settled-piece');
@@ -135,12 +135,12 @@ async function settlePiece<T>(
 
 function readClaims(
   { ledger, plan }: RunContext,
-  pages: readonly number[],
+  units: readonly number[],
 ): { readonly documents: readonly Claimed[]; readonly takeovers: readonly StoredClaim[] } {
   const claimed = new Map<string, Claimed>();
   const takeovers: StoredClaim[] = [];
-  for (const page of pages) {
-    const { lease, claims } = ledger.pages.readIntent(page, plan.sourcePaths.length);
+  for (const unit of units) {
+    const { lease, claims } = ledger.units.readIntent(unit, plan.sourcePaths.length);
     const indexId = lease === null ? null : ledger.leases.get(lease).indexId;
     for (const claim of claims) {
       if (claim.kind === 'takeover') {
@@ -196,9 +196,9 @@ async function settleOne(
     });
     return claims;
   }
-  // Older segments may still name these slots as the place of the copy.
+  // Older segments may still say that the copy is in one of these slots.
   for (const { hash } of candidates.values())
-    findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
+    findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.units.nextSequence() });
   return claims;
 }
 
@@ -214,7 +214,7 @@ async function settleTakeover(
   const seen = await slots.read({ hash: slot, key: targetKey }, idOf(claim));
   const row = findings.rows.get(key) ?? pending.rowOf(identity, null);
   if (seen?.identity.hash.equals(identity) === true) return [claim];
-  if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.pages.nextSequence() });
+  if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.units.nextSequence() });
   else if (row.slot?.equals(slot) === true) {
     findings.rows.set(key, withoutSlot(row));
   }

@@ -59,7 +59,7 @@ interface CopiedDocuments {
 }
 
 export class UnitOfWork {
-  readonly page: number;
+  readonly number: number;
   readonly feed: FeedName;
   readonly #context: UnitContext;
   readonly #lease: number | null;
@@ -77,7 +77,7 @@ export class UnitOfWork {
     this.#context = context;
     this.#lease = lease;
     this.feed = feed;
-    this.page = context.ledger.pages.nextPage();
+    this.number = context.ledger.units.nextUnit();
   }
 
   /**
@@ -89,7 +89,7 @@ export class UnitOfWork {
       // document.
       if (kind !== 'takeover') this.#claimed.add(nameOf(identity.hash, slot.hash));
     }
-    const intent = { page: this.page, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };
+    const intent = { unit: this.number, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };
     if (copied !== undefined) this.#outcomes = copied.outcomes;
     await this.#context.intents.add(copied === undefined ? intent : { ...intent, copied });
     this.#context.points.reach('intended');
@@ -109,7 +109,7 @@ export class UnitOfWork {
 
   /** Records that the copy of this document is in the slot that its segment names. */
   landed(entry: number): void {
-    this.#outcomes[entry] = this.#context.ledger.pages.nextSequence();
+    this.#outcomes[entry] = this.#context.ledger.units.nextSequence();
   }
 
   row(row: LedgerRow): void {
@@ -124,7 +124,7 @@ export class UnitOfWork {
 
   /** Records that this document is no longer in this slot, although older segments say so. */
   override(identity: Buffer, slot: Buffer): void {
-    const override = { identity, slot, sequence: this.#context.ledger.pages.nextSequence() };
+    const override = { identity, slot, sequence: this.#context.ledger.units.nextSequence() };
     this.#overrides.push(override);
     this.#context.pending.setOverride(override);
   }
@@ -169,14 +169,14 @@ export class UnitOfWork {
     const newest = [...this.#touched.values()].map((identity) => pending.newest(identity));
     const counts: Counts = Object.fromEntries(this.#counts);
     const commit = {
-      page: this.page,
+      unit: this.number,
       move,
       outcomes: this.#outcomes,
       rows: newest.flatMap(({ row }) => row ?? []),
       letters: newest.flatMap(({ letter }) => letter ?? []),
       overrides: this.#overrides,
     };
-    ledger.pages.commit([commit], totals.alongside(counts));
+    ledger.units.commit([commit], totals.alongside(counts));
     this.#committed = true;
     pending.letGo(this.#touched.values(), this.#overrides);
     tally.add(counts);

@@ -1,5 +1,5 @@
 /**
- * The strategies for a value that the document already has, at one top-level or nested path: as a key (`inPlace`), or
+ * The strategies for a value that the document already has, at one top-level or nested path: as a key (`asIs`), or
  * to be written at another path (`existing`). Invariant: the value keeps its type.
  */
 import { printPath } from '../path.ts';
@@ -19,7 +19,7 @@ export function existing(path: Path): Strategy {
  * Returns the strategy of a key path that the document has already. An object or an array there counts as missing, as
  * for the service (fact SVC-3), which reads the same property.
  */
-export function inPlace(path: Path): Strategy {
+export function asIs(path: Path): Strategy {
   return {
     paths: [path],
     derive: ([value]) =>

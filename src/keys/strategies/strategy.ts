@@ -19,7 +19,7 @@ export const composite: unique symbol = Symbol('object or array');
 /** What a strategy makes of the values of a document. */
 export type Derived =
   | { readonly kind: 'value'; readonly value: KeyComponent }
-  /** A value that the strategy needs is missing; `path` names it. `composite`: an object or an array is in its place. */
+  /** A value that the strategy needs is missing; `path` names it. `composite`: an object or an array stands there. */
   | { readonly kind: 'missing'; readonly path: Path; readonly composite?: true }
   /** A value cannot be used; `why` gives the operator the reason. */
   | { readonly kind: 'invalid'; readonly path: Path; readonly why: string };

@@ -48,7 +48,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     const look: Look = { source, target, letters, most, isAll: reach.isAll };
     if (isBalanced({ source: source.count, target: target.count }, { absent: letters.absent, most }))
       return verdictOf(comparison, look, { equal: true, waitsFor: null });
-    if (before !== undefined && isSettled(before, look))
+    if (before !== undefined && isUnchanged(before, look))
       return verdictOf(comparison, look, { equal: false, waitsFor: null });
     if (time.isOver()) {
       const waitsFor = look.isAll ? 'documents keep changing' : describeBehind(reach);
@@ -79,7 +79,7 @@ function reportCounts({ onProgress, sides }: Comparison, counts: DocumentCounts)
  * Returns whether the counts stayed the same between two looks, and the mover had replicated everything before both
  * looks. If so, waiting longer would not change the difference.
  */
-function isSettled(before: Look, now: Look): boolean {
+function isUnchanged(before: Look, now: Look): boolean {
   return (
     before.isAll &&
     now.isAll &&

@@ -40,7 +40,7 @@ export class ChunkFile {
   read({ start, ends }: Chunk, shelf: number): EntryChunk {
     const from = shelf === 0 ? 0 : (ends[shelf - 1] ?? 0);
     const sizeBytes = (ends[shelf] ?? 0) - from;
-    this.#makeRoom(sizeBytes / 4);
+    this.#grow(sizeBytes / 4);
     const bytes = Buffer.from(this.#words.buffer, 0, sizeBytes);
     this.#attempt((file) => {
       for (let at = 0; at < sizeBytes;) {
@@ -65,7 +65,7 @@ export class ChunkFile {
 
   /** Sorts entries by shelf into `#words`; returns where each shelf ends, in bytes. */
   #sort(entries: Uint32Array): Uint32Array {
-    this.#makeRoom(entries.length);
+    this.#grow(entries.length);
     const sorted = this.#words;
     const ends = new Uint32Array(SHELVES);
     for (let at = 0; at < entries.length; at += sizeAt(entries, at)) {
@@ -88,7 +88,7 @@ export class ChunkFile {
     return ends.map((words) => 4 * words);
   }
 
-  #makeRoom(sizeWords: number): void {
+  #grow(sizeWords: number): void {
     if (this.#words.length < sizeWords) this.#words = new Uint32Array(Math.ceil(sizeWords * 1.25));
   }
 

@@ -26,13 +26,13 @@ export type SourceSeen =
       readonly is: 'moves';
       readonly etag: string;
       /** The target key, as a text that is the same for equal keys. */
-      readonly place: string;
+      readonly targetKey: string;
       readonly content: Content;
     };
 
 /** A document in the target that has the identity of the candidate. */
 export interface TargetSeen {
-  readonly place: string;
+  readonly targetKey: string;
   /** The hash of the slot. */
   readonly slot: string;
   readonly etag: string;
@@ -82,7 +82,7 @@ function kindOf({ source, targets, letter }: Seen): Kind | undefined {
         return targets.length > 1 ? 'extra' : targets.length === 0 ? 'missing' : 'different';
       return areKept(targets, letter) ? 'missing' : 'extra';
     case 'moves': {
-      const there = targets.find(({ place }) => place === source.place);
+      const there = targets.find(({ targetKey }) => targetKey === source.targetKey);
       if (there === undefined) return targets.length === 0 ? 'missing' : 'wrongSlot';
       if (!isSameContent(source.content, there.content)) return 'different';
       return targets.length === 1 ? undefined : 'extra';
@@ -119,6 +119,6 @@ function isExpired({ source, targets, nowTs }: Seen, kind: Kind): boolean {
 /** Returns what a check has seen as a text. Two checks return the same text if neither side changed in between. */
 export function signOf({ source, targets }: Seen, finding: Finding): string {
   const etag = source.is === 'gone' ? null : source.etag;
-  const there = targets.map(({ place, etag: other }) => JSON.stringify([place, other])).sort();
+  const there = targets.map(({ targetKey, etag: other }) => JSON.stringify([targetKey, other])).sort();
   return JSON.stringify([source.is, etag, there, finding]);
 }

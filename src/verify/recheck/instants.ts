@@ -6,8 +6,8 @@
 import { assert } from '../../lib/assert.ts';
 import { instantIn, isSameInstant } from '../pass/expiry.ts';
 
-/** A place in the table: the four words of the identity, the word of the instant, and 1 if the place is taken. */
-const [IDENTITY_WORDS, INSTANT, TAKEN, PLACE_WORDS] = [4, 4, 5, 6];
+/** A cell of the table: the four words of the identity, the word of the instant, and 1 if the cell is taken. */
+const [IDENTITY_WORDS, INSTANT, TAKEN, CELL_WORDS] = [4, 4, 5, 6];
 
 export class Instants {
   readonly #words: Uint32Array;
@@ -15,9 +15,9 @@ export class Instants {
 
   /** `documents` is the number of source entries that will be added. */
   constructor(documents: number) {
-    const places = 2 ** Math.ceil(Math.log2(2 * Math.max(1, documents)));
-    this.#words = new Uint32Array(places * PLACE_WORDS);
-    this.#mask = places - 1;
+    const cells = 2 ** Math.ceil(Math.log2(2 * Math.max(1, documents)));
+    this.#words = new Uint32Array(cells * CELL_WORDS);
+    this.#mask = cells - 1;
   }
 
   /**
@@ -25,35 +25,35 @@ export class Instants {
    * another instant: after a merge of ranges it may have been read twice, before and after it was written again.
    */
   add(words: Uint32Array, at: number, instant: number): boolean {
-    const place = this.#placeOf(words, at);
+    const cell = this.#cellOf(words, at);
     const own = this.#words;
-    if (own[place + TAKEN] === 1) return own[place + INSTANT] === instant;
-    for (let i = 0; i < IDENTITY_WORDS; i += 1) own[place + i] = words[at + i] ?? 0;
-    own[place + INSTANT] = instant;
-    own[place + TAKEN] = 1;
+    if (own[cell + TAKEN] === 1) return own[cell + INSTANT] === instant;
+    for (let i = 0; i < IDENTITY_WORDS; i += 1) own[cell + i] = words[at + i] ?? 0;
+    own[cell + INSTANT] = instant;
+    own[cell + TAKEN] = 1;
     return true;
   }
 
   /** Returns whether a target document expires when its original does. */
   isNear(words: Uint32Array, at: number, instant: number): boolean {
-    const place = this.#placeOf(words, at);
-    return this.#words[place + TAKEN] === 1 && isNear(this.#words[place + INSTANT] ?? 0, instant);
+    const cell = this.#cellOf(words, at);
+    return this.#words[cell + TAKEN] === 1 && isNear(this.#words[cell + INSTANT] ?? 0, instant);
   }
 
-  /** Returns the place of an identity, or the free place where it belongs. */
-  #placeOf(words: Uint32Array, at: number): number {
+  /** Returns the cell of an identity, or the free cell where it belongs. */
+  #cellOf(words: Uint32Array, at: number): number {
     const own = this.#words;
     // The first bits of an identity are those of its bucket, so they are not used here.
     const first = (words[at + 1] ?? 0) & this.#mask;
     for (let step = 0; step <= this.#mask; step += 1) {
-      const place = ((first + step) & this.#mask) * PLACE_WORDS;
-      if (own[place + TAKEN] === 0 || this.#isAt(place, words, at)) return place;
+      const cell = ((first + step) & this.#mask) * CELL_WORDS;
+      if (own[cell + TAKEN] === 0 || this.#isAt(cell, words, at)) return cell;
     }
-    assert(false, 'the table has a place for every source document');
+    assert(false, 'the table has a cell for every source document');
   }
 
-  #isAt(place: number, words: Uint32Array, at: number): boolean {
-    for (let i = 0; i < IDENTITY_WORDS; i += 1) if (this.#words[place + i] !== words[at + i]) return false;
+  #isAt(cell: number, words: Uint32Array, at: number): boolean {
+    for (let i = 0; i < IDENTITY_WORDS; i += 1) if (this.#words[cell + i] !== words[at + i]) return false;
     return true;
   }
 }

@@ -144,7 +144,7 @@ export class Recheck {
           slot.i === i &&
           typeof found === 'object' &&
           found.identity === candidate.identity.toString('latin1');
-        return isOurs ? [{ ...found, place: keyText(slot.key) }] : [];
+        return isOurs ? [{ ...found, targetKey: keyText(slot.key) }] : [];
       });
       const letter = letters.get(swapped(candidate.identity)) ?? null;
       return this.#classified(candidate, { answer: here[i], targets, letter, reach });
@@ -219,7 +219,7 @@ function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsPar
       crossCheck: crossCheck.text(json, rows.words),
       expiry: rows.expiry,
     };
-    return { is, etag, key: [...rows.key], place: keyText(rows.key), content };
+    return { is, etag, key: [...rows.key], targetKey: keyText(rows.key), content };
   };
   return { side: source, replies, keep };
 }
@@ -273,6 +273,6 @@ function swapped(hash: Buffer): string {
 }
 
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {
-  const place = keyText(key);
-  return targetKeys.some((texts) => keyText(parseKey(texts)) === place);
+  const text = keyText(key);
+  return targetKeys.some((texts) => keyText(parseKey(texts)) === text);
 }

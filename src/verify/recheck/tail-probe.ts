@@ -38,9 +38,9 @@ export class Reach {
     this.#reached = reached.toSorted((a, b) => (a.lease.min < b.lease.min ? -1 : 1));
   }
 
-  /** Returns whether the mover has replicated every change up to `lsn` at the effective key `place`. */
-  isPast(place: string, lsn: number): boolean {
-    const reached = this.#reached.findLast(({ lease }) => lease.min <= place);
+  /** Returns whether the mover has replicated every change up to `lsn` at this effective key. */
+  isPast(effectiveKey: string, lsn: number): boolean {
+    const reached = this.#reached.findLast(({ lease }) => lease.min <= effectiveKey);
     return reached !== undefined && reached.lsn >= lsn;
   }
 

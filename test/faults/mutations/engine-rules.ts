@@ -156,7 +156,7 @@ const EDITS = {
   'copied-and-not-waited': [
     {
       file: COPY,
-      find: "      if (held.written === 'ambiguous') await context.slots.waitOutTimeout();\n",
+      find: "      if (begun.written === 'ambiguous') await context.slots.waitOutTimeout();\n",
       replace: '',
     },
   ],
@@ -192,7 +192,7 @@ const EDITS = {
     },
     {
       file: 'src/state/units.ts',
-      find: "      assert(oldest >= page, 'a position moves when all older pages of its lease are committed');\n",
+      find: "      assert(oldest >= unit, 'a position moves when all older pages of its lease are committed');\n",
       replace: '      void oldest;\n',
     },
   ],

@@ -27,8 +27,8 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
   'no-intent': [
     {
       file: SETTLE,
-      find: 'for (const page of pages) {',
-      replace: 'for (const page of pages.slice(pages.length)) {',
+      find: 'for (const unit of units) {',
+      replace: 'for (const unit of units.slice(units.length)) {',
     },
   ],
   'unconditional-upsert': [
@@ -160,8 +160,8 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
   'child-before-parent-done': [
     {
       file: READER,
-      find: "      if (!(await this.#isSettled())) return 'stopped';",
-      replace: "      if (end !== 'split' && !(await this.#isSettled())) return 'stopped';",
+      find: "      if (!(await this.#isDrained())) return 'stopped';",
+      replace: "      if (end !== 'split' && !(await this.#isDrained())) return 'stopped';",
     },
     {
       file: 'src/state/leases.ts',
@@ -344,11 +344,11 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
       file: UNIT,
       find: '    if (copied !== undefined) this.#outcomes = copied.outcomes;\n',
       replace:
-        '    if (copied !== undefined) this.#outcomes = copied.outcomes;\n    this.intended = this.#context.ledger.pages.nextSequence();\n',
+        '    if (copied !== undefined) this.#outcomes = copied.outcomes;\n    this.intended = this.#context.ledger.units.nextSequence();\n',
     },
     {
       file: UNIT,
-      find: '    this.#outcomes[entry] = this.#context.ledger.pages.nextSequence();\n',
+      find: '    this.#outcomes[entry] = this.#context.ledger.units.nextSequence();\n',
       replace: '    this.#outcomes[entry] = this.intended;\n',
     },
   ],

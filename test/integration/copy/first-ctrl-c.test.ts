@@ -57,10 +57,10 @@ test.each(LASTING)(
     await begin(move);
     await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect }]);
     await expect(move.run('copy', { drain: drain.signal, onPoint })).rejects.toThrow(CanceledError);
-    expect(move.ledger(({ pages }) => pages.unsettled())).not.toEqual([]);
+    expect(move.ledger(({ units }) => units.unsettled())).not.toEqual([]);
     await move.admin.clearFaults();
     await move.run('copy');
-    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+    expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
     expect(move.ledger(({ letters }) => letters.openCount())).toBe(10);
   },
 );
@@ -83,7 +83,7 @@ test.each(POINTS)('stop at "%s" -> the run ends cleanly, and the next one resume
         if (!(error instanceof CanceledError)) throw error;
         stopped += 1;
       }
-      expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+      expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
     }
     await move.run(goal);
   };

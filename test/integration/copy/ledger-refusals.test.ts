@@ -50,7 +50,7 @@ function make(): string {
     intendPage(ledger, { lease, documents, position: `"${page}"` })();
   }
   const letters = Array.from({ length: LETTERS }, (_, index) => letter(`d${index}`));
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }], {
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters }], {
     counters: { documentsRead: 2000 },
   });
   ledger.runs.begin({ command: 'copy', pid: 1, nowMs: NOW_MS });

@@ -15,7 +15,7 @@ import { until } from '../../helpers/wait.ts';
 import { clockAt, fastClock, setClock } from '../../helpers/clock.ts';
 
 /** Intents that no commit has closed. */
-const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
+const unsettled = (move: Move): number => move.ledger(({ units }) => units.unsettled().length);
 
 const isSourceRead = ({ what, container }: TapRequest): boolean =>
   container === 'orders' && (what === 'read-feed' || what === 'batch');

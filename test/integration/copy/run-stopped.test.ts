@@ -22,7 +22,7 @@ import { withSpec, cosmig, envOf } from '../../helpers/migration/typed.ts';
 import { until, within } from '../../helpers/wait.ts';
 
 /** Intents that no commit has closed. */
-const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
+const unsettled = (move: Move): number => move.ledger(({ units }) => units.unsettled().length);
 
 const isWrite = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
 

@@ -237,7 +237,7 @@ describe('cutover', () => {
     const { result, hooks } = await cut(move);
     expect(result).toMatchObject({ message: 'a document is not in the target', exitCode: 3 });
     expect([phaseOf(move), hooks]).toEqual(['tailing', []]);
-    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+    expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
   });
 
   test('differences -> repaired, copies unknown to the ledger included', async () => {

@@ -112,5 +112,5 @@ test('promotion: run is stopped during retries -> started ones finish, others ar
   await expect(run).rejects.toThrow('enough');
   expect(tried).toBeGreaterThan(0);
   expect(tried).toBeLessThan(100);
-  expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+  expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
 });

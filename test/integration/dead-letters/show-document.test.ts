@@ -50,7 +50,7 @@ function ledgerWith(id: string, sourceKey: string): string {
       atMs: NOW_MS,
     },
   };
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [letter] }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters: [letter] }]);
   return path;
 }
 

@@ -23,7 +23,7 @@ async function crashed(): Promise<Move> {
     },
   });
   await expect(dying).rejects.toThrow('it dies');
-  expect(move.ledger(({ pages }) => pages.unsettled())).not.toEqual([]);
+  expect(move.ledger(({ units }) => units.unsettled())).not.toEqual([]);
   return move;
 }
 
@@ -87,6 +87,6 @@ test('a stop while the run waits -> it ends at once, and the next one waits for 
     },
   });
   await expect(stopped).rejects.toThrow('Ctrl-C');
-  expect(move.ledger(({ pages }) => pages.unsettled())).not.toEqual([]);
+  expect(move.ledger(({ units }) => units.unsettled())).not.toEqual([]);
   await start(move);
 }, 20_000);

@@ -39,7 +39,7 @@ async function runWindow({ stopMs, killMs }: { stopMs: number; killMs: number })
 }
 
 const committed = (): number => move.ledger(({ counters }) => counters.all()['documentsRead'] ?? 0);
-const unsettled = (): number => move.ledger(({ pages }) => pages.unsettled().length);
+const unsettled = (): number => move.ledger(({ units }) => units.unsettled().length);
 
 async function moveAll(documents: readonly Order[], tenantId: string): Promise<void> {
   await move.admin.account({ ru: 'off' });

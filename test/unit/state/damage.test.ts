@@ -39,17 +39,17 @@ function filled(path: string): { readonly ledger: Ledger; readonly logs: Buffer[
   ledger.runs.begin({ command: 'copy', pid: 7, nowMs: NOW_MS });
   ledger.noteProgress();
   const lease = beginLease(ledger);
-  for (let page = 0; page < 12; page += 1) {
+  for (let unit = 0; unit < 12; unit += 1) {
     const documents = Array.from({ length: 40 }, (_, n) => ({
-      identity: `d${page}.${n}`,
-      slot: `s${page}.${n}`,
+      identity: `d${unit}.${n}`,
+      slot: `s${unit}.${n}`,
     }));
-    intendPage(ledger, { lease, documents, position: `"${page}"` })();
-    if (page % 4 === 0) keepLog();
+    intendPage(ledger, { lease, documents, position: `"${unit}"` })();
+    if (unit % 4 === 0) keepLog();
   }
   buildIndex(ledger, lease.indexId);
   for (let n = 0; n < 60; n += 1) {
-    const page = ledger.pages.nextPage();
+    const unit = ledger.units.nextUnit();
     const claim = {
       kind: 'write' as const,
       identity: hashOf(`r${n}`),
@@ -57,11 +57,11 @@ function filled(path: string): { readonly ledger: Ledger; readonly logs: Buffer[
       targetKey: ['t'],
       name: ['"r"', '"k"'],
     };
-    ledger.pages.intend([{ page, lease: lease.number, feed: 'LV', claims: [claim] }]);
+    ledger.units.intend([{ unit, lease: lease.number, feed: 'LV', claims: [claim] }]);
     if (n % 20 === 0) keepLog();
     // The last ones stay open.
     if (n > 55) continue;
-    ledger.pages.commit([{ page, move: null, rows: [rowOf(`r${n}`, n % 3 === 0 ? null : `t${n}`)] }], {
+    ledger.units.commit([{ unit, move: null, rows: [rowOf(`r${n}`, n % 3 === 0 ? null : `t${n}`)] }], {
       tokens: [{ rangeId: '0', token: `0:-1#${n}` }],
       targetTokens: [{ rangeId: '0', token: `0:-1#${n}` }],
       counters: { read: 1 },
@@ -84,7 +84,7 @@ function believed(path: string): unknown {
       'unknown',
     ];
     const documents = names.map((name) => ledger.lookup.find(hashOf(name), 1));
-    return { documents, intents: ledger.pages.unsettled().map((page) => ledger.pages.readIntent(page, 1)) };
+    return { documents, intents: ledger.units.unsettled().map((unit) => ledger.units.readIntent(unit, 1)) };
   })();
   if (read === 'lost') return read;
   const others = Object.entries(contentsOf(path)).filter(([table]) => !READ_LATER.includes(table));

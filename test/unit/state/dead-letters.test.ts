@@ -24,7 +24,7 @@ function letterOf(identity: string, letter: Partial<Opened> = {}): Opened {
 }
 
 function change(ledger: Ledger, ...letters: LetterChange[]): void {
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters }]);
 }
 
 function open(identity: string, letter: Partial<Opened> = {}): LetterChange {

@@ -23,9 +23,9 @@ describe('leases', () => {
     using ledger = openLedger(somePath());
     const [{ number } = { number: 0 }] = ledger.leases.begin([{ ...LEFT, max: 'FF', avadPosition: '"1"' }]);
     const commit = (position: string, misses: boolean): void => {
-      const page = ledger.pages.nextPage();
+      const unit = ledger.units.nextUnit();
       const move = { lease: number, feed: 'AVAD', position, misses } as const;
-      ledger.pages.commit([{ page, move }]);
+      ledger.units.commit([{ unit, move }]);
     };
     commit('"2"', true);
     commit('"3"', false);
@@ -98,7 +98,7 @@ describe('leases', () => {
       { indexId: parent.indexId, parents: [parent.number], max: 'FF' },
     ]);
     const move = { lease: parent.number, feed: 'LV' as const, position: '"9"' };
-    expect(() => ledger.pages.commit([{ page: 9, move }])).toThrow(/is being read/);
+    expect(() => ledger.units.commit([{ unit: 9, move }])).toThrow(/is being read/);
     buildIndex(ledger, parent.indexId);
     expect(ledger.lookup.find(hashOf('a'), parent.indexId)?.slot).toEqual(hashOf('p'));
   });

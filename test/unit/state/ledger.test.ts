@@ -71,7 +71,7 @@ function fill(ledger: Ledger): void {
   ledger.runs.begin({ command: 'copy', pid: 7, nowMs: NOW_MS });
   const lease = beginLease(ledger);
   intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' })();
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null }], {
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null }], {
     tokens: [{ rangeId: '0', token: '0:-1#9' }],
     counters: { read: 1, written: 1 },
   });
@@ -252,7 +252,7 @@ describe('ledger damaged within', () => {
   ])('a row with %s -> LedgerError when it is read', (_what, sql) => {
     const path = somePath();
     using ledger = openLedger(path);
-    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 's')] }]);
+    ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows: [rowOf('a', 's')] }]);
     expect(ledger.rows.find(hashOf('a'))?.lsn).toBe(1);
     execIn(path, sql);
     expect(() => ledger.rows.find(hashOf('a'))).toThrow(/damaged/);
@@ -266,10 +266,10 @@ describe('ledger damaged within', () => {
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
     intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 's' }], position: '"1"' });
-    const [page = 0] = ledger.pages.unsettled();
-    expect(page).toBeGreaterThan(0);
+    const [unit = 0] = ledger.units.unsettled();
+    expect(unit).toBeGreaterThan(0);
     execIn(path, sql);
-    expect(() => ledger.pages.readIntent(page, 1)).toThrow(/damaged/);
+    expect(() => ledger.units.readIntent(unit, 1)).toThrow(/damaged/);
   });
 
   test('garbage in a table -> refused by a mover; a reader gets a LedgerError when it reads the table', () => {
@@ -282,10 +282,10 @@ describe('ledger damaged within', () => {
       database.close();
       return Number(found);
     };
-    const page = root('index_builds');
+    const unit = root('index_builds');
     ledger.close();
     const bytes = readFileSync(path);
-    bytes.fill(0x5a, (page - 1) * 4096, page * 4096);
+    bytes.fill(0x5a, (unit - 1) * 4096, unit * 4096);
     writeFileSync(path, bytes);
     expect(() => openLedger(path)).toThrow(/is damaged/);
     using damaged = Ledger.openReadonly(path);

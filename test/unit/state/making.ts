@@ -115,12 +115,12 @@ export function intendPage(ledger: Ledger, { lease, documents, position }: CopyP
     builder.name(name, 1, 5);
     builder.name(name, 5, 9);
   }
-  const page = ledger.pages.nextPage();
+  const unit = ledger.units.nextUnit();
   const copied = { indexId: lease.indexId, parts: builder.finish() };
-  ledger.pages.intend([{ page, lease: lease.number, feed: 'LV', copied }]);
+  ledger.units.intend([{ unit, lease: lease.number, feed: 'LV', copied }]);
   return () => {
-    const outcomes = documents.map(({ landed = true }) => (landed ? ledger.pages.nextSequence() : 0));
-    ledger.pages.commit([{ page, move: { lease: lease.number, feed: 'LV', position }, outcomes }]);
+    const outcomes = documents.map(({ landed = true }) => (landed ? ledger.units.nextSequence() : 0));
+    ledger.units.commit([{ unit, move: { lease: lease.number, feed: 'LV', position }, outcomes }]);
     return outcomes;
   };
 }

@@ -42,43 +42,43 @@ describe('intent', () => {
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"9"' });
     using crashed = openLedger(crashCopy(path));
-    expect(crashed.pages.unsettled()).toEqual([1]);
-    const { claims, lease: number, feed } = crashed.pages.readIntent(1, 1);
+    expect(crashed.units.unsettled()).toEqual([1]);
+    const { claims, lease: number, feed } = crashed.units.readIntent(1, 1);
     expect({ number, feed }).toEqual({ number: lease.number, feed: 'LV' });
     const name = ['"id"', '"pk"'];
     expect(claims).toMatchObject([
-      { page: 1, number: 1, kind: 'write', identity: hashOf('a'), slot: hashOf('p'), name },
-      { page: 1, number: 2, kind: 'write', identity: hashOf('b'), slot: hashOf('q'), name },
+      { unit: 1, number: 1, kind: 'write', identity: hashOf('a'), slot: hashOf('p'), name },
+      { unit: 1, number: 2, kind: 'write', identity: hashOf('b'), slot: hashOf('q'), name },
     ]);
     // Read a second time, from the claims that the segments have become.
-    expect(crashed.pages.readIntent(1, 1).claims).toEqual(claims);
+    expect(crashed.units.readIntent(1, 1).claims).toEqual(claims);
     expect(crashed.leases.get(lease.number).lvPosition).toBeNull();
-    expect(crashed.pages.nextPage()).toBe(2);
+    expect(crashed.units.nextUnit()).toBe(2);
 
     commit();
     using after = openLedger(crashCopy(path));
-    expect(after.pages.unsettled()).toEqual([]);
+    expect(after.units.unsettled()).toEqual([]);
     expect(after.leases.get(lease.number).lvPosition).toBe('"9"');
   });
 
   test('later claims of the same unit -> added', () => {
     using ledger = openLedger(somePath());
-    const page = ledger.pages.nextPage();
+    const unit = ledger.units.nextUnit();
     const [write, remove, takeover] = [
       claimOf('write', 'a', 'p'),
       claimOf('remove', 'a', 'q'),
       claimOf('takeover', 'b', 'p'),
     ];
-    ledger.pages.intend([{ page, lease: null, feed: 'AVAD', claims: [write] }]);
-    ledger.pages.intend([{ page, lease: null, feed: 'AVAD', claims: [remove, takeover] }]);
-    expect(ledger.pages.readIntent(page, 1)).toEqual({
-      page,
+    ledger.units.intend([{ unit, lease: null, feed: 'AVAD', claims: [write] }]);
+    ledger.units.intend([{ unit, lease: null, feed: 'AVAD', claims: [remove, takeover] }]);
+    expect(ledger.units.readIntent(unit, 1)).toEqual({
+      unit,
       lease: null,
       feed: 'AVAD',
-      claims: [write, remove, takeover].map((claim, at) => ({ ...claim, page, number: at + 1 })),
+      claims: [write, remove, takeover].map((claim, at) => ({ ...claim, unit, number: at + 1 })),
     });
-    ledger.pages.commit([{ page, move: null }]);
-    expect(ledger.pages.unsettled()).toEqual([]);
+    ledger.units.commit([{ unit, move: null }]);
+    expect(ledger.units.unsettled()).toEqual([]);
   });
 
   test('session tokens -> stored for later runs', () => {
@@ -88,8 +88,8 @@ describe('intent', () => {
       { rangeId: '0', token: '0:-1#5' },
       { rangeId: '1', token: '1:-1#8' },
     ];
-    ledger.pages.intend([], { tokens });
-    ledger.pages.intend([], { tokens: [{ rangeId: '0', token: '0:-1#6' }] });
+    ledger.units.intend([], { tokens });
+    ledger.units.intend([], { tokens: [{ rangeId: '0', token: '0:-1#6' }] });
     using crashed = openLedger(crashCopy(path));
     expect(crashed.tokens.all()).toEqual([{ rangeId: '0', token: '0:-1#6' }, tokens[1]]);
   });
@@ -97,19 +97,19 @@ describe('intent', () => {
   test('several in one turn of the event loop -> one sync', async () => {
     using ledger = openLedger(somePath());
     let flushes = 0;
-    const group = new IntentGroup(ledger.pages, {
+    const group = new IntentGroup(ledger.units, {
       newTokens: () => {
         flushes += 1;
         return [];
       },
     });
-    const intents = [1, 2, 3].map((page) => ({ page, lease: null, feed: 'LV' as const }));
+    const intents = [1, 2, 3].map((unit) => ({ unit, lease: null, feed: 'LV' as const }));
     await Promise.all(intents.map((intent) => group.add(intent)));
     expect(flushes).toBe(1);
-    expect(ledger.pages.unsettled()).toEqual([1, 2, 3]);
-    const lost = group.add({ page: 4, lease: 99, feed: 'LV' });
+    expect(ledger.units.unsettled()).toEqual([1, 2, 3]);
+    const lost = group.add({ unit: 4, lease: 99, feed: 'LV' });
     await expect(lost).rejects.toThrow(/FOREIGN KEY/);
-    await group.add({ page: 5, lease: null, feed: 'LV' });
+    await group.add({ unit: 5, lease: null, feed: 'LV' });
   });
 });
 
@@ -120,7 +120,7 @@ describe('commit', () => {
     const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
     const second = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"2"' });
     expect(second).toThrow(/all older pages/);
-    expect(ledger.pages.unsettled()).toEqual([1, 2]);
+    expect(ledger.units.unsettled()).toEqual([1, 2]);
     first();
     expect(ledger.leases.get(lease.number).lvPosition).toBe('"1"');
     second();
@@ -131,11 +131,11 @@ describe('commit', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
-    const page = ledger.pages.nextPage();
+    const unit = ledger.units.nextUnit();
     const move = { lease: lease.number, feed: 'AVAD' as const, position: '"2"', documents: 3 };
-    expect(() => ledger.pages.commit([{ page, move }])).toThrow(/all older pages/);
+    expect(() => ledger.units.commit([{ unit, move }])).toThrow(/all older pages/);
     first();
-    ledger.pages.commit([{ page, move }]);
+    ledger.units.commit([{ unit, move }]);
     expect(ledger.leases.get(lease.number)).toMatchObject({
       lvPosition: '"1"',
       avadPosition: '"2"',
@@ -147,9 +147,9 @@ describe('commit', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     expect(intendPage(ledger, { lease, documents: DOCUMENTS, position: '' })).toThrow(/never empty/);
-    const [page] = ledger.pages.unsettled();
+    const [unit] = ledger.units.unsettled();
     const move = { lease: lease.number, feed: 'LV' as const, position: '"1"' };
-    expect(() => ledger.pages.commit([{ page: page ?? 0, move, outcomes: [1] }])).toThrow(/has an outcome/);
+    expect(() => ledger.units.commit([{ unit: unit ?? 0, move, outcomes: [1] }])).toThrow(/has an outcome/);
     expect(ledger.leases.get(lease.number).lvPosition).toBeNull();
     expect(ledger.counters.all()).toEqual({});
   });
@@ -157,12 +157,12 @@ describe('commit', () => {
   test('several units, one fails -> none is committed', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
-    const good = { page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 'p')] };
-    const bad = { page: ledger.pages.nextPage(), move: { lease: 77, feed: 'LV' as const, position: '"1"' } };
-    expect(() => ledger.pages.commit([good, bad], { counters: { read: 1 } })).toThrow(/lease 77/);
+    const good = { unit: ledger.units.nextUnit(), move: null, rows: [rowOf('a', 'p')] };
+    const bad = { unit: ledger.units.nextUnit(), move: { lease: 77, feed: 'LV' as const, position: '"1"' } };
+    expect(() => ledger.units.commit([good, bad], { counters: { read: 1 } })).toThrow(/lease 77/);
     expect(ledger.lookup.find(hashOf('a'), lease.indexId)).toBeNull();
-    ledger.pages.commit([good], { counters: { read: 2, moved: 0 } });
-    ledger.pages.commit([], { counters: { read: -1 } });
+    ledger.units.commit([good], { counters: { read: 2, moved: 0 } });
+    ledger.units.commit([], { counters: { read: -1 } });
     expect(ledger.lookup.find(hashOf('a'), null)).toEqual(rowOf('a', 'p'));
     expect(ledger.counters.all()).toEqual({ read: 1 });
   });
@@ -173,23 +173,23 @@ describe('commit', () => {
     const lease = beginLease(ledger);
     const outcomes = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' })();
     using crashed = openLedger(crashCopy(path));
-    expect(crashed.pages.nextSequence()).toBeGreaterThan(Math.max(...outcomes));
+    expect(crashed.units.nextSequence()).toBeGreaterThan(Math.max(...outcomes));
   });
 });
 
 describe('power cut', () => {
   test('at any time -> a prefix of the commits: positions and outcomes agree', () => {
-    const pages = 20;
+    const units = 20;
     const path = somePath();
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
-    for (let n = 1; n <= pages; n += 1) {
-      const page = ledger.pages.nextPage();
-      ledger.pages.intend([
-        { page, lease: lease.number, feed: 'AVAD', claims: [claimOf('write', `d${n}`, 'p')] },
+    for (let n = 1; n <= units; n += 1) {
+      const unit = ledger.units.nextUnit();
+      ledger.units.intend([
+        { unit, lease: lease.number, feed: 'AVAD', claims: [claimOf('write', `d${n}`, 'p')] },
       ]);
       const move = { lease: lease.number, feed: 'AVAD' as const, position: `"${100 + n}"` };
-      ledger.pages.commit([{ page, move, rows: [rowOf(`d${n}`, 'p')] }], { counters: { read: 1 } });
+      ledger.units.commit([{ unit, move, rows: [rowOf(`d${n}`, 'p')] }], { counters: { read: 1 } });
     }
     const seen = new Set<number>();
     const sizeBytes = statSync(`${path}-wal`).size;
@@ -201,9 +201,9 @@ describe('power cut', () => {
       seen.add(done);
       const committed = Math.max(done, 0);
       expect(left.counters.all()['read'] ?? 0).toBe(committed);
-      for (let n = 1; n <= pages; n += 1)
+      for (let n = 1; n <= units; n += 1)
         expect(left.lookup.find(hashOf(`d${n}`), null)).toEqual(n <= committed ? rowOf(`d${n}`, 'p') : null);
-      for (const page of left.pages.unsettled()) expect(page).toBe(committed + 1);
+      for (const unit of left.units.unsettled()) expect(unit).toBe(committed + 1);
     }
     expect(seen.size).toBeGreaterThan(10);
   }, 60_000);
@@ -211,9 +211,9 @@ describe('power cut', () => {
 
 describe('settling', () => {
   function settle(ledger: Ledger): void {
-    const sequence = ledger.pages.nextSequence();
+    const sequence = ledger.units.nextSequence();
     const overrides = [{ identity: hashOf('a'), slot: hashOf('p'), sequence }];
-    ledger.pages.settle({ pages: ledger.pages.unsettled(), rows: [rowOf('c', null)], overrides });
+    ledger.units.settle({ units: ledger.units.unsettled(), rows: [rowOf('c', null)], overrides });
   }
 
   test('a resume -> keeps what was found in the target, nothing else', () => {
@@ -225,7 +225,7 @@ describe('settling', () => {
     intendPage(ledger, { lease, documents: DOCUMENTS, position: '"2"' });
     using crashed = openLedger(crashCopy(path));
     settle(crashed);
-    expect(crashed.pages.unsettled()).toEqual([]);
+    expect(crashed.units.unsettled()).toEqual([]);
     buildIndex(crashed, lease.indexId);
     const slots = ['a', 'b', 'c'].map((one) => crashed.lookup.find(hashOf(one), lease.indexId));
     // a was copied, and settling found its copy gone.
@@ -247,14 +247,14 @@ describe('settling', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 'p' }], position: '"1"' });
-    const override = { identity: hashOf('a'), slot: hashOf('p'), sequence: ledger.pages.nextSequence() };
+    const override = { identity: hashOf('a'), slot: hashOf('p'), sequence: ledger.units.nextSequence() };
     commit();
-    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, overrides: [override] }]);
+    ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, overrides: [override] }]);
     buildIndex(ledger, lease.indexId);
     expect(ledger.lookup.find(hashOf('a'), lease.indexId)?.slot).toEqual(hashOf('p'));
-    const sequence = ledger.pages.nextSequence();
-    ledger.pages.commit([
-      { page: ledger.pages.nextPage(), move: null, overrides: [{ ...override, sequence }] },
+    const sequence = ledger.units.nextSequence();
+    ledger.units.commit([
+      { unit: ledger.units.nextUnit(), move: null, overrides: [{ ...override, sequence }] },
     ]);
     expect(ledger.lookup.find(hashOf('a'), lease.indexId)).toBeNull();
   });

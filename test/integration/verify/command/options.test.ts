@@ -186,7 +186,7 @@ describe('verify: dead letters', () => {
       const letter = ledger.letters.get(1);
       const identity = letter?.identity ?? Buffer.alloc(16);
       const close = { change: 'close', identity, atMs: systemClock.now() } as const;
-      ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [close] }]);
+      ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters: [close] }]);
     }
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
       equal: false,

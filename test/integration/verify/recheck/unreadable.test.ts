@@ -60,7 +60,7 @@ test('verify: such an id without a letter -> not equal', async () => {
     using ledger = Ledger.openForOperator(move.ledgerPath);
     const identity = must(ledger.letters.get(1), 'it has its letter').identity;
     const close = { change: 'close', identity, atMs: systemClock.now() } as const;
-    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [close] }]);
+    ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters: [close] }]);
   }
   expect(await verifyMove(move)).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'a/b' }] });
 });

@@ -61,7 +61,7 @@ describe('outcomes: a document', () => {
     const earlier = { identity: hashOf('d'), slot: hashOf('P'), sequence: 0 };
     memory.setOverride(earlier);
     expect(memory.rowOf(hashOf('d'), lease.indexId)).not.toBeNull();
-    const later = { ...earlier, sequence: ledger.pages.nextSequence() };
+    const later = { ...earlier, sequence: ledger.units.nextSequence() };
     memory.setOverride(later);
     expect(memory.rowOf(hashOf('d'), lease.indexId)).toBeNull();
     memory.letGo([], [earlier, later]);
@@ -76,7 +76,7 @@ test('outcomes: several units touched a document -> its attempts count once', ()
   const commit = (): void => {
     const { letter } = memory.newest(identity);
     if (letter !== undefined)
-      ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [letter] }]);
+      ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters: [letter] }]);
     memory.letGo([identity], []);
   };
   for (let unit = 0; unit < 3; unit += 1) memory.touch(identity);
@@ -99,9 +99,9 @@ describe('outcomes: the letter that waits for a slot', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const letters = [letterOf('old', 'P'), letterOf('other', 'Q'), letterOf('young', 'P')];
-    ledger.pages.commit([
+    ledger.units.commit([
       {
-        page: ledger.pages.nextPage(),
+        unit: ledger.units.nextUnit(),
         move: null,
         letters: letters.map((letter) => ({ change: 'open', letter })),
       },
@@ -132,7 +132,7 @@ test('outcomes: letters that wait for a target key value -> listed once each, by
   });
   const names = (...key: KeyComponent[]): string[] => memory.waitingForKey(key).map(({ id }) => id);
   const letters = [waiting('stays', 'P'), waiting('goes', 'P'), waiting('closes', 'P'), waiting('far', 'Q')];
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, letters }]);
   const news = {
     stays: waiting('stays', 'P'),
     goes: waiting('goes', 'Q'),
@@ -164,7 +164,7 @@ test('row filter: a document with a row -> yes', () => {
 test('row filter: rows of earlier runs -> included from the start', () => {
   const { ledger } = begin();
   using _ = ledger;
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows: [rowOf('d', 'P')] }]);
   const { filter } = new PendingOutcomes(ledger);
   expect([filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)]).toEqual([true, false]);
 });
@@ -173,7 +173,7 @@ test('row filter: after the copy -> no rows are read, and yes for every document
   const { ledger } = begin();
   using _ = ledger;
   const copying = beginLease(ledger);
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows: [rowOf('d', 'P')] }]);
   const answers = (): readonly boolean[] => {
     const { filter } = new PendingOutcomes(ledger);
     return [filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)];

@@ -39,7 +39,7 @@ test('pipeline: random events -> one operation in flight per document and slot, 
       const slots = Array.from({ length: DOCUMENTS }, () => 0);
       const apply = async (id: number, event: number): Promise<void> => {
         let slot = random.below(SLOTS);
-        while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+        while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
         const namesOf = (): Uint32Array => Uint32Array.from([id, slot, slots[id] ?? 0].flatMap(hash));
         const held = (names: Uint32Array): boolean => names.join() === namesOf().join();
         let names = namesOf();
@@ -105,7 +105,7 @@ test('pipeline: random events -> one operation in flight per document and slot, 
       await run;
       await settled();
       expect(wrong).toEqual([]);
-      expect([sequencer.held, sequencer.waiting, dispatcher.unfinished, lab.timers]).toEqual([0, 0, 0, 0]);
+      expect([sequencer.holding, sequencer.waiting, dispatcher.unfinished, lab.timers]).toEqual([0, 0, 0, 0]);
       expect(done).toHaveLength(sent.size);
       // One event's operations stand together: nothing of the same document came in between.
       for (let id = 0; id < DOCUMENTS; id += 1) {

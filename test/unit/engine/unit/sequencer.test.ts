@@ -81,7 +81,7 @@ describe('sequencer: a turn', () => {
     sequencer.release(second);
     sequencer.release(second);
     sequencer.release(apart);
-    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+    expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
   });
 
   test('an identity and a slot with the same hash -> two locks', () => {
@@ -124,9 +124,9 @@ describe('sequencer: a turn', () => {
     expect(last.state).toBe('held');
     sequencer.release(holder);
     sequencer.release(last);
-    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+    expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
     await expect(sequencer.ready(enter(sequencer, [1]), stop.signal)).rejects.toThrow('enough');
-    expect(sequencer.held).toBe(0);
+    expect(sequencer.holding).toBe(0);
   });
 });
 
@@ -194,31 +194,31 @@ describe('sequencer: full', () => {
     const stop = new AbortController();
     const holder = enter(sequencer, [1]);
     enter(sequencer, [1]);
-    const canceled = sequencer.whenRoom(stop.signal);
-    const others = [sequencer.whenRoom(never), sequencer.whenRoom(never)];
+    const canceled = sequencer.untilMayEnter(stop.signal);
+    const others = [sequencer.untilMayEnter(never), sequencer.untilMayEnter(never)];
     stop.abort(new Error('enough'));
     sequencer.release(holder);
     await expect(canceled).rejects.toThrow('enough');
     await Promise.all(others);
-    expect(sequencer.hasRoom).toBe(true);
+    expect(sequencer.mayEnter).toBe(true);
   });
 
   test('another turn -> refused, and waiting callers wake one after the other', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const holder = enter(sequencer, [1]);
     const waiting = enter(sequencer, [1]);
-    expect(sequencer.hasRoom).toBe(false);
-    expect(() => enter(sequencer, [2])).toThrow('only when there is room');
+    expect(sequencer.mayEnter).toBe(false);
+    expect(() => enter(sequencer, [2])).toThrow('only when it may');
     const entered: number[] = [];
     const outside = [1, 2, 3].map(async (number) => {
-      while (!sequencer.hasRoom) await sequencer.whenRoom(never);
+      while (!sequencer.mayEnter) await sequencer.untilMayEnter(never);
       const turn = enter(sequencer, [1]);
       entered.push(number);
       await sequencer.ready(turn, never);
       sequencer.release(turn);
     });
     const stop = new AbortController();
-    const canceled = sequencer.whenRoom(stop.signal);
+    const canceled = sequencer.untilMayEnter(stop.signal);
     await settled();
     stop.abort(new Error('enough'));
     await expect(canceled).rejects.toThrow('enough');
@@ -229,7 +229,7 @@ describe('sequencer: full', () => {
     sequencer.release(waiting);
     await Promise.all(outside);
     expect(entered).toEqual([1, 2, 3]);
-    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+    expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
   });
 });
 
@@ -258,7 +258,7 @@ test('sequencer: random turns -> never two with one lock, all end, in the order 
         const mayStop = random.below(10) === 0;
         const signal = mayStop ? stop.signal : never;
         try {
-          while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+          while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
           const turn = enter(sequencer, [id, ...slots], order);
           if ((await sequencer.ready(turn, signal)) === 'superseded') return 'superseded';
           await use([`id ${id}`, ...new Set(slots.map((slot) => `slot ${slot}`))]);
@@ -286,7 +286,7 @@ test('sequencer: random turns -> never two with one lock, all end, in the order 
         expect(steps).toBeLessThan(1000);
       }
       await Promise.all(tasks);
-      expect([sequencer.held, sequencer.waiting, busy.size]).toEqual([0, 0, 0]);
+      expect([sequencer.holding, sequencer.waiting, busy.size]).toEqual([0, 0, 0]);
     }),
     { numRuns: draws(60) },
   );
@@ -315,7 +315,7 @@ test('sequencer: two turns share a lock -> the first one starts first', () => {
           const held = turns.filter(({ state }) => state === 'held');
           sequencer.release(held[random.below(held.length)] as Turn);
         }
-        expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+        expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
       },
     ),
   );

@@ -42,7 +42,7 @@ function newUnit(ledger: Ledger, members: Group, lease: number | null = null): B
       ledger,
       totals,
       signal,
-      intents: new IntentGroup(ledger.pages, totals),
+      intents: new IntentGroup(ledger.units, totals),
       pending: new PendingOutcomes(ledger),
       points: new CrashPoints((point) => points.push(point)),
       tasks: new Tasks(members),
@@ -67,9 +67,11 @@ test.each([
       const slot = { hash: hashOf('P'), key: ['P'] };
       await unit.begin([{ kind, identity, slot }]);
       expect(unit.claims(identity, slot)).toBe(may);
-      expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: identity.hash }]);
+      expect(ledger.units.readIntent(unit.number, 1).claims).toMatchObject([
+        { kind, identity: identity.hash },
+      ]);
       unit.commit(null);
-      expect(ledger.pages.unsettled()).toEqual([]);
+      expect(ledger.units.unsettled()).toEqual([]);
       expect(points).toEqual(['intended', 'committed']);
     });
   },

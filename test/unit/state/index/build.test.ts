@@ -174,21 +174,21 @@ function apply(
     }));
     const commit = intendPage(ledger, { lease, documents, position: '"1"' });
     // What is never committed is settled as gone; what is, counts from its outcome.
-    if (!step.commits) ledger.pages.settle({ pages: ledger.pages.unsettled() });
+    if (!step.commits) ledger.units.settle({ units: ledger.units.unsettled() });
     else for (const [i, at] of commit().entries()) if (at > 0) oracle.landed.set(step.documents[i] ?? -1, at);
     return;
   }
   const { document: one } = step;
   const slot = step.op === 'row' ? `r${one}` : null;
-  const page = ledger.pages.nextPage();
-  const sequence = ledger.pages.nextSequence();
+  const unit = ledger.units.nextUnit();
+  const sequence = ledger.units.nextSequence();
   if (step.op === 'cancel') {
-    ledger.pages.commit([
-      { page, move: null, overrides: [{ identity: hashOf(`d${one}`), slot: hashOf(`s${one}`), sequence }] },
+    ledger.units.commit([
+      { unit, move: null, overrides: [{ identity: hashOf(`d${one}`), slot: hashOf(`s${one}`), sequence }] },
     ]);
     oracle.cancelled.set(one, sequence);
   } else {
-    ledger.pages.commit([{ page, move: null, rows: [rowOf(`d${one}`, slot)] }]);
+    ledger.units.commit([{ unit, move: null, rows: [rowOf(`d${one}`, slot)] }]);
     oracle.rows.set(one, slot);
   }
 }

@@ -42,10 +42,10 @@ test('known documents: rows, overrides and entries of several indexes -> as many
     const overrides = documents
       .filter(() => random.below(20) === 0)
       .map(({ identity, slot }) => {
-        const sequence = ledger.pages.nextSequence();
+        const sequence = ledger.units.nextSequence();
         return { identity: hashOf(identity), slot: hashOf(slot), sequence };
       });
-    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, overrides }]);
+    ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, overrides }]);
   };
   override();
   expect(count(ledger).known).toBeNull();
@@ -59,7 +59,7 @@ test('known documents: rows, overrides and entries of several indexes -> as many
     const hasCopy = state === 'live' || (state === 'quarantined' && random.below(2) === 0);
     return [rowOf(identity, hasCopy ? slot : null, { state })];
   });
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows }]);
   const expected = { source: 0, target: 0 };
   for (const { identity } of [...documents, ...others]) {
     const row = ledger.lookup.find(hashOf(identity), null);
@@ -80,7 +80,7 @@ test('known documents: a count is abandoned -> the ledger can be written', () =>
   intendPage(ledger, { lease, documents, position: '"1"' })();
   buildIndex(ledger, lease.indexId);
   const rows = documents.map(({ identity, slot }) => rowOf(identity, slot));
-  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows }]);
+  ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows }]);
   const counting = ledger.known();
   expect(counting.next()).toEqual({ done: false, value: undefined });
   counting.return(null);

@@ -16,12 +16,12 @@ const content = (text: string, more: Partial<Content> = {}): Content => ({
 const moves = (text = '{"id":"a"}', more: Partial<Content> = {}): Seen['source'] => ({
   is: 'moves',
   etag: 'e1',
-  place: 'P',
+  targetKey: 'P',
   content: content(text, more),
 });
-const at = (place: string, text = '{"id":"a"}', more: Partial<Content> = {}): TargetSeen => ({
-  place,
-  slot: place,
+const at = (targetKey: string, text = '{"id":"a"}', more: Partial<Content> = {}): TargetSeen => ({
+  targetKey,
+  slot: targetKey,
   etag: 't1',
   content: content(text, more),
 });
