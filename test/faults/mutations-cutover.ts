@@ -279,4 +279,28 @@ export const CUTOVER_RULES: readonly Rule[] = [
     test: 'test/integration/cutover/scope.test.ts',
     by: 'longer than the deadline',
   },
+  {
+    name: 'known-documents-counted-twice',
+    edits: [
+      {
+        file: 'src/state/index/known-documents.ts',
+        find: 'if (inRuns.find(identity) !== null) indexed -= 1;',
+        replace: 'inRuns.find(identity);',
+      },
+    ],
+    test: 'test/unit/state/index/known-documents.test.ts',
+    by: 'as many as look-ups find',
+  },
+  {
+    name: 'void-entries-counted',
+    edits: [
+      {
+        file: 'src/state/index/known-documents.ts',
+        find: 'rows.isOverridden(entries.read(found.block, found.at))',
+        replace: 'found.at < 0',
+      },
+    ],
+    test: 'test/unit/state/index/known-documents.test.ts',
+    by: 'as many as look-ups find',
+  },
 ];
