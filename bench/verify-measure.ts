@@ -26,7 +26,7 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
   const containers = {
     sourceRid: await read(spec.source.container),
     targetRid: await read(spec.target.container),
-    sourceTtl: null,
+    sourceTtl: -1,
   };
   const requests = new ContainerRequests(account, { database: 'bench', container: spec.source.container });
   const ranges = await readRanges(requests, { signal: never });

@@ -20,6 +20,20 @@ export function containerMissing(
   return new NotReadyError(`there is no ${what}`, details);
 }
 
+/** The error for a source whose TTL is not the one with which the migration began. `null`: off. */
+export function sourceTtlChanged({
+  was,
+  is,
+}: {
+  readonly was: number | null;
+  readonly is: number | null;
+}): NotReadyError {
+  return new NotReadyError("the source container's TTL was changed after the migration began", {
+    why: `its default was ${ttlText(was)} and is ${ttlText(is)}`,
+    hint: 'put the old value back, or begin a new migration with --ledger and an empty target',
+  });
+}
+
 /** Returns the refusal for a container that has the right name but was created again after the migration began. */
 export function containerRecreated(
   what: string,

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import { containerRecreated, ttlText } from '../spec/refusals.ts';
+import { containerRecreated, sourceTtlChanged } from '../spec/refusals.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { fingerprint, pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { Pinned } from '../spec/fingerprint.ts';
@@ -124,12 +124,8 @@ export class MigrationStore {
       throw containerRecreated('source container', { was: containers.sourceRid, is: seen.sourceRid });
     if (containers.targetRid !== seen.targetRid)
       throw containerRecreated('target container', { was: containers.targetRid, is: seen.targetRid });
-    if (containers.sourceTtl !== seen.sourceTtl) {
-      throw new NotReadyError("the source container's TTL was changed after the migration began", {
-        why: `its default was ${ttlText(containers.sourceTtl)} and is ${ttlText(seen.sourceTtl)}`,
-        hint: 'put the old value back, or begin a new migration with --ledger and an empty target',
-      });
-    }
+    if (containers.sourceTtl !== seen.sourceTtl)
+      throw sourceTtlChanged({ was: containers.sourceTtl, is: seen.sourceTtl });
   }
 
   /** Records how deletes are detected. Refuses a second, different decision. Durable. */

@@ -20,7 +20,13 @@ import type { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
-import { containerMissing, containerRecreated, copyNotFinished, nothingCopied } from '../spec/refusals.ts';
+import {
+  containerMissing,
+  containerRecreated,
+  copyNotFinished,
+  nothingCopied,
+  sourceTtlChanged,
+} from '../spec/refusals.ts';
 import type { Moment } from './ledger-view.ts';
 
 export interface Sides {
@@ -78,6 +84,7 @@ export async function openSides(parts: SidesParts, signal: AbortSignal): Promise
   };
   const [source, target] = await Promise.all([read('source'), read('target')]);
   refuseOthers(moment, { source, target });
+  if (spec.ttl === 'remaining') refuseOtherTtl(moment, source);
   const scripts = async (is: SideName, { name }: ContainerFacts): ReturnType<typeof listScripts> =>
     listScripts(accounts[is], name, { signal, patience: patience.fresh() });
   const [sourceScripts, targetScripts] = await Promise.all([
@@ -120,6 +127,15 @@ function refuseOthers(
     if (was === now) continue;
     throw containerRecreated(`${is} container`, { was, is: now });
   }
+}
+
+/**
+ * Refuses a source whose TTL was changed: the mover has computed when copies expire with the old one, and an interrupted
+ * comparison may have read documents with it.
+ */
+function refuseOtherTtl({ migration: { containers } }: Moment, { defaultTtl }: ContainerFacts): void {
+  if (containers !== null && containers.sourceTtl !== defaultTtl)
+    throw sourceTtlChanged({ was: containers.sourceTtl, is: defaultTtl });
 }
 
 /** Refuses to compare before the copy has finished: until then documents are missing in the target as expected. */

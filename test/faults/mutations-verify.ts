@@ -453,4 +453,16 @@ export const VERIFY_RULES: readonly Rule[] = [
     test: 'test/integration/verify/recheck/hidden-properties.test.ts',
     by: 'which the copy lost',
   },
+  {
+    name: 'verify-with-another-ttl',
+    edits: [
+      {
+        file: 'src/verify/sides.ts',
+        find: 'containers !== null && containers.sourceTtl !== defaultTtl',
+        replace: 'containers !== null && defaultTtl === undefined',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'TTL of the source was changed',
+  },
 ];

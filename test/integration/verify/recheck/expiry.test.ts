@@ -140,3 +140,12 @@ test('verify: copy outlives its original -> extra once the original has expired'
     samples: [{ kind: 'extra', id: 'o7' }],
   });
 });
+
+test('verify: TTL of the source was changed since the migration began -> refused', async () => {
+  await using move = await copied();
+  const { resource } = await move.source.read();
+  await move.source.replace({ ...resource, id: 'orders', defaultTtl: 9000 });
+  await expect(verifyMove(move, { flags })).rejects.toThrow(
+    "the source container's TTL was changed after the migration began",
+  );
+});
