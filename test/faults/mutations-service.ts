@@ -74,7 +74,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/copy/trouble.test.ts',
-    by: 'the target, during writes',
+    by: 'a write that reaches another container',
   },
   {
     name: 'anchors-over-ranges-of-before',
