@@ -71,6 +71,7 @@ function shown({
   documents,
   versions,
   levers,
+  network,
   passings,
   parts,
 }: RunReport): string {
@@ -80,7 +81,7 @@ function shown({
     `seed ${seed} passed in ${Math.round(durationMs / 1_000)} s: ${starts} starts, ${struck} struck, ${JSON.stringify(parts)}`,
     `${versions} versions, ${source} -> ${target} documents, letters ${JSON.stringify(letters)}`,
     kills.join(', '),
-    `${levers.splits} splits, ${levers.merges} merges; ${points.join(', ')}`,
+    `${levers.splits} splits, ${levers.merges} merges, network ${JSON.stringify(network)}; ${points.join(', ')}`,
   ].join('; ');
 }
 

@@ -18,8 +18,19 @@ import { copyIdentity, judge, type Situation } from './oracle.ts';
 import { MigrationProcess, type Ended } from './process.ts';
 import { readAll, readLetters } from './reading.ts';
 import { scenarioOf, shownKill, shownScenario, templateOf, type Kill, type Scenario } from './scenario.ts';
-import { letExpire, moveClock, pullLevers, RANGES_MAX, rulesOf, type Levers, type Stage } from './trouble.ts';
+import {
+  letExpire,
+  moveClock,
+  NETWORK_LATE_SHARE,
+  networkOf,
+  pullLevers,
+  RANGES_MAX,
+  rulesOf,
+  type Levers,
+  type Stage,
+} from './trouble.ts';
 import { replayCommand } from './seeds.ts';
+import { RoughNetwork, type NetworkTrouble } from '../../../helpers/emulator/rough-network.ts';
 import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 const DATABASE = 'shop';
@@ -51,6 +62,8 @@ export interface RunReport {
   };
   readonly versions: number;
   readonly levers: Levers;
+  /** How many times each trouble below HTTP has struck. */
+  readonly network: Readonly<Partial<Record<NetworkTrouble, number>>>;
   readonly passings: Readonly<Record<string, number>>;
   /** Milliseconds of each part of the run. */
   readonly parts: Readonly<Record<string, number>>;
@@ -59,7 +72,20 @@ export interface RunReport {
 /** Runs a seed; a RunFailure says what is wrong. */
 export async function runMigration(seed: number, options: RunOptions = {}): Promise<RunReport> {
   const place = { ...options, name: `faults-${seed}`, replay: replayCommand(seed) };
-  return inFolder(place, (emulator, folder) => new MigrationRun(seed, emulator, folder).run());
+  return inFolder(place, async (emulator, folder) => {
+    const { requestTimeoutMs } = scenarioOf(seed);
+    await using network = await RoughNetwork.open(emulator.endpoint, {
+      random: seededRandom(seed ^ 0x0e7),
+      lateMs: requestTimeoutMs * NETWORK_LATE_SHARE,
+    });
+    return await new MigrationRun(seed, { emulator, network, folder }).run();
+  });
+}
+
+interface Place {
+  readonly emulator: EmulatorProcess;
+  readonly network: RoughNetwork;
+  readonly folder: string;
 }
 
 class MigrationRun {
@@ -67,6 +93,8 @@ class MigrationRun {
   readonly #scenario: Scenario;
   readonly #random: Random;
   readonly #emulator: EmulatorProcess;
+  /** Between the mover and the emulator. */
+  readonly #network: RoughNetwork;
   readonly #folder: string;
   readonly #stage: Stage;
   readonly #levers: Levers = { splits: 0, merges: 0, clockMs: 0 };
@@ -82,11 +110,12 @@ class MigrationRun {
   #starts = 0;
   #struck = 0;
 
-  constructor(seed: number, emulator: EmulatorProcess, folder: string) {
+  constructor(seed: number, { emulator, network, folder }: Place) {
     this.#seed = seed;
     this.#scenario = scenarioOf(seed);
     this.#random = seededRandom(seed ^ 0x5eed);
     this.#emulator = emulator;
+    this.#network = network;
     this.#folder = folder;
     this.#source = new WireContainer(emulator.raw, DATABASE, SOURCE);
     this.#target = new WireContainer(emulator.raw, DATABASE, TARGET);
@@ -130,6 +159,7 @@ class MigrationRun {
       documents: { source: source.length, target: target.length, letters: counts },
       versions: [...versions.values()].reduce((sum, texts) => sum + texts.size, 0),
       levers: this.#levers,
+      network: this.#network.struck,
       passings: this.#passings,
       parts: this.#parts,
     };
@@ -187,6 +217,7 @@ class MigrationRun {
     const { admin } = this.#emulator;
     await admin.account({ replicaLagMs: this.#scenario.replicaLagMs });
     await admin.faults(rulesOf(this.#scenario), this.#seed + this.#starts);
+    this.#network.plan = networkOf(this.#scenario);
   }
 
   /** The application writes and levers are pulled while `work` goes on. */
@@ -245,7 +276,7 @@ class MigrationRun {
       options: {
         source: [`${DATABASE}/${SOURCE}`],
         target: [`${DATABASE}/${TARGET}`],
-        sourceEndpoint: [this.#emulator.endpoint],
+        sourceEndpoint: [this.#network.endpoint],
         partitionKey: key.partitionKey,
         derive: key.derive.map(templateOf),
         ...(key.keepSourceKeyAs === undefined ? {} : { keepSourceKeyAs: [key.keepSourceKeyAs] }),

@@ -47,7 +47,7 @@ const TAIL_POINTS = [
   'committed',
   'takeover-intended',
   'moved',
-  'moved',
+  'settled-piece',
   'removed',
   'settled',
   'lease-replaced',
@@ -103,6 +103,8 @@ export interface Scenario {
   readonly resizes: boolean;
   readonly copyKills: readonly Kill[];
   readonly tailKills: readonly Kill[];
+  /** Trouble below HTTP, between the mover and the account (test/helpers/emulator/rough-network.ts). */
+  readonly network: 'none' | 'some' | 'storm';
 }
 
 /** Beyond any run, even where the clock is moved. */
@@ -215,6 +217,8 @@ export function scenarioOf(seed: number): Scenario {
     // The early ones first: what is copied is not copied again.
     copyKills: killsOf(random, COPY_POINTS, random.below(4)).toSorted((a, b) => stageOf(a) - stageOf(b)),
     tailKills: killsOf(random, TAIL_POINTS, 1 + random.below(4)),
+    // Drawn last, so that older seeds keep the rest of their plan.
+    network: pick(random, ['none', 'some', 'some', 'storm'] as const),
   };
 }
 
@@ -241,13 +245,14 @@ function some<T>(random: Random, choices: readonly T[], count: number): T[] {
 
 /** The plan in a line, for a failure. */
 export function shownScenario(scenario: Scenario): string {
-  const { sourceKey, key, deletes, ttl, missingKey, faults, replicaLagMs, requestTimeoutMs } = scenario;
+  const { sourceKey, key, deletes, ttl, missingKey, faults, network, replicaLagMs, requestTimeoutMs } =
+    scenario;
   const flags = (['uniqueKeys', 'misfits', 'giants', 'strangers', 'resizes'] as const).filter(
     (name) => scenario[name],
   );
   return [
     `${sourceKey.join('+')} -> ${key.name}, deletes=${deletes}, ttl=${ttl}, missing=${missingKey}`,
-    `faults=${faults}, lag=${replicaLagMs} ms, timeout=${requestTimeoutMs} ms, ${flags.join(' ')}`,
+    `faults=${faults}, network=${network}, lag=${replicaLagMs} ms, timeout=${requestTimeoutMs} ms, ${flags.join(' ')}`,
     `kills: ${[...scenario.copyKills, ...scenario.tailKills].map(shownKill).join(', ')}`,
   ].join('; ');
 }

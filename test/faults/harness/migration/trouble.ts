@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../../src/lib/random.ts';
 import type { Admin, FaultEffect, FaultOp, FaultRule } from '../../../helpers/emulator/admin.ts';
 import { pick } from '../seed.ts';
+import { NETWORK_TROUBLES, type NetworkPlan } from '../../../helpers/emulator/rough-network.ts';
 import { SHORT_TTL_SECONDS, type Scenario } from './scenario.ts';
 
 /** So many ranges a container is split into. */
@@ -75,6 +76,17 @@ export function rulesOf({ faults, lateMs, requestTimeoutMs }: Scenario): FaultRu
     rule('pkranges', 0.05, { pkranges: 'stale' }),
     rule('pkranges', 0.03, { pkranges: 'incomplete' }),
   ];
+}
+
+/** Of the longest time that a request may be late. The faults above may delay the same request too. */
+export const NETWORK_LATE_SHARE = 0.2;
+
+/** What happens to connections of the mover. */
+export function networkOf({ network }: Scenario): NetworkPlan {
+  if (network === 'none') return {};
+  const chance = network === 'storm' ? 0.005 : 0.001;
+  const all = Object.fromEntries(NETWORK_TROUBLES.map((trouble) => [trouble, chance]));
+  return { ...all, refuse: 30 * chance };
 }
 
 export interface Levers {
