@@ -7,12 +7,20 @@ import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
 import { messageIn } from '../transport/service-message.ts';
 import type { Account } from './client.ts';
-import { pass, type Exchange } from '../transport/container-requests.ts';
+import {
+  metadataTimeoutMs,
+  pass,
+  TIMEOUT_MS,
+  type Call,
+  type Exchange,
+} from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
 export interface ControlCall {
   readonly signal: AbortSignal;
   readonly patience: Patience;
+  /** Whether `work` changes something, which may take the service longer than a read. */
+  readonly changes?: boolean;
 }
 
 /** What the SDK read from a reply, and the reply itself. */
@@ -29,13 +37,16 @@ export interface Controlled<T> {
  */
 export async function control<T>(
   account: Account,
-  { signal, patience }: ControlCall,
+  { signal, patience, changes = false }: ControlCall,
   work: (options: RequestOptions) => Promise<T>,
   isAnswer: (trouble: Trouble) => boolean = () => false,
 ): Promise<Controlled<T> | undefined> {
+  let attempts = 0;
   const ask = async (): Promise<Controlled<T> | undefined> => {
+    const timeoutMs = changes ? TIMEOUT_MS : metadataTimeoutMs(attempts);
+    attempts += 1;
     try {
-      return await attempt(account, signal, work);
+      return await attempt(account, { signal, timeoutMs }, work);
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble !== undefined && isAnswer(trouble)) return undefined;
@@ -57,7 +68,7 @@ export function isForbidden({ status }: Trouble): boolean {
 
 async function attempt<T>(
   account: Account,
-  signal: AbortSignal,
+  call: Call,
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
@@ -65,7 +76,7 @@ async function attempt<T>(
   // 'read' for writes too: an attempt whose reply was lost is repeated, which finds out whether it succeeded.
   const exchange: Exchange = await pass(
     account,
-    { signal },
+    call,
     { access: 'read', isShown: true },
     async (passage, abortSignal) => {
       try {

@@ -112,7 +112,7 @@ async function create(
     return containers.create(body as ContainerRequest, options);
   };
   // 409: another process, or an attempt whose reply was lost, has created the container.
-  await control(account, call, work, ({ status }) => status === 409);
+  await control(account, { ...call, changes: true }, work, ({ status }) => status === 409);
 }
 
 async function definitionFor(

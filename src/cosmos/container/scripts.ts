@@ -44,7 +44,7 @@ export async function createScript(
   const times = trigger === null ? {} : { triggerType: trigger.type, triggerOperation: trigger.operation };
   const work = async (options: RequestOptions): Promise<unknown> =>
     feedOf(account, name, kind).create({ id, body, ...times }, options);
-  await control(account, call, work, ({ status }) => status === 409);
+  await control(account, { ...call, changes: true }, work, ({ status }) => status === 409);
 }
 
 /** The part of the SDK's classes for scripts that is used here, which is the same for all kinds. */

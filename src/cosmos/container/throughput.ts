@@ -100,7 +100,7 @@ export async function replaceOffer(
     return account.client.offer(id).replace(body as OfferDefinition, options);
   };
   // The request gives the resulting throughput, so repeating it does no harm.
-  await control(account, call, work);
+  await control(account, { ...call, changes: true }, work);
 }
 
 /** Finds the offer of a link; the list is empty if there is none. A serverless account answers 400 to the query. */

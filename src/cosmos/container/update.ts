@@ -72,7 +72,7 @@ async function replace(
       .replace(body as ContainerDefinition, { ...options, accessCondition });
     return true;
   };
-  const done = await control(account, call, work, ({ status }) => status === 412);
+  const done = await control(account, { ...call, changes: true }, work, ({ status }) => status === 412);
   return done !== undefined;
 }
 

@@ -3,7 +3,7 @@
  * be split or merged, all ranges are listed again; callers that find this at the same time share one request.
  */
 import { must } from '../../lib/assert.ts';
-import type { ContainerRequests } from '../transport/container-requests.ts';
+import { metadataTimeoutMs, type ContainerRequests } from '../transport/container-requests.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import { readRanges, remap, type FeedRange, type Interval, type PhysicalRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
@@ -113,6 +113,11 @@ async function list(
   signal: AbortSignal,
 ): Promise<readonly PhysicalRange[]> {
   const waiting = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
-  const call = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-  return retrying(() => readRanges(requests, call), waiting);
+  let attempts = 0;
+  const read = async (): ReturnType<typeof readRanges> => {
+    const limitMs = Math.min(timeoutMs ?? Infinity, metadataTimeoutMs(attempts));
+    attempts += 1;
+    return readRanges(requests, { signal, timeoutMs: limitMs });
+  };
+  return retrying(read, waiting);
 }

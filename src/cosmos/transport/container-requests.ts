@@ -80,6 +80,17 @@ export interface BatchCall extends Call {
 /** Less than the SDK's limit, so that our deadline fires first; more than the service takes for any request. */
 export const TIMEOUT_MS = 45_000;
 
+/** Limits of the first attempts to read metadata, which the service answers within a second. */
+const METADATA_TIMEOUTS_MS = [10_000, 20_000] as const;
+
+/**
+ * Returns how long an attempt to read metadata waits; `attempt` counts from 0. Where a network swallows requests, one of
+ * the many reads at the start of a command is likely to be lost, and each would otherwise cost 45 s.
+ */
+export function metadataTimeoutMs(attempt: number): number {
+  return METADATA_TIMEOUTS_MS[attempt] ?? TIMEOUT_MS;
+}
+
 /** The SDK's constructor of diagnostic nodes, which exists although its type is not public. */
 const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
   level: string,

@@ -118,6 +118,18 @@ export const LOAD_RULES: readonly Rule[] = [
     by: 'it does not wait',
   },
   {
+    name: 'swallowed-read-waited-for',
+    edits: [
+      {
+        file: 'src/cosmos/transport/container-requests.ts',
+        find: 'METADATA_TIMEOUTS_MS[attempt] ?? TIMEOUT_MS',
+        replace: 'TIMEOUT_MS',
+      },
+    ],
+    test: 'test/integration/cosmos/swallowed-reads.test.ts',
+    by: 'to read metadata',
+  },
+  {
     name: 'rest-without-hint-does-not-grow',
     edits: [
       {

@@ -121,7 +121,7 @@ export class RoughNetwork implements AsyncDisposable {
   #accept(near: Socket): void {
     this.#watch(near);
     if (!this.strikes('refuse')) {
-      new RoughConnection(this, near);
+      new RoughConnection(this, near).open();
       return;
     }
     near.resetAndDestroy();
@@ -157,6 +157,10 @@ class RoughConnection {
     this.#near = near;
     this.#onReply = (bytes) => void near.write(bytes);
     this.#far = this.#reach();
+  }
+
+  open(): void {
+    const near = this.#near;
     near.on('data', (bytes) => this.#collect(bytes));
     near.on('end', () => near.end());
     near.on('close', () => {
