@@ -12,6 +12,65 @@ const EXECUTE = 'src/cosmos/bulk/execute.ts';
 const BATCH = 'src/cosmos/bulk/batch-request.ts';
 
 const EDITS = {
+  'delete-without-etag': [
+    {
+      file: SLOTS,
+      find: 'body.delete(slot.key, { id, ifMatch })',
+      replace: 'body.delete(slot.key, { id, ...(ifMatch === NO_ETAG ? { ifMatch } : {}) })',
+    },
+  ],
+  'refused-create-counts': [
+    { file: COPY, find: 'if (outcome.value.status !== 201)', replace: 'if (outcome.value.status > 499)' },
+  ],
+  'living-holder-replaced': [
+    {
+      file: PLACE,
+      find: 'if (await stillMaps(context, seen.identity, slot)) return',
+      replace: 'if (taken.length < 0 && (await stillMaps(context, seen.identity, slot))) return',
+    },
+  ],
+  'deleted-copy-stays': [
+    {
+      file: APPLY,
+      find: 'if (old !== null && (await removeIfOurs({ context, unit, identity, slot: old })))\n    unit.count',
+      replace: 'if (old === null)\n    unit.count',
+    },
+  ],
+  'moved-copy-stays': [
+    {
+      file: APPLY,
+      find: "    context.points.reach('moved');\n    await removeIfOurs({ context, unit, identity, slot: old });\n",
+      replace: "    context.points.reach('moved');\n",
+    },
+  ],
+  'unnamed-delete-forgotten': [
+    {
+      file: PIPELINE,
+      find: 'const misses = hasRenamed || (changes?.unnamed ?? 0) > 0;',
+      replace: 'const misses = hasRenamed;',
+    },
+  ],
+  'failed-intent-counts': [
+    {
+      file: 'src/state/intent-group.ts',
+      find: 'for (const { reject } of waiting) reject(error);',
+      replace: 'void error;\n      for (const { resolve } of waiting) resolve();',
+    },
+  ],
+  'letters-not-retried-at-first': [
+    {
+      file: 'src/engine/leases/run-leases.ts',
+      find: '  tasks.start(async () => promoter.retryWaiting(reading));\n  if (isCopying(phase)) {',
+      replace: '  if (isCopying(phase)) {',
+    },
+  ],
+  'settled-takeover-believed': [
+    {
+      file: SETTLE,
+      find: 'if (seen?.identity.hash.equals(identity) === true) return [claim];',
+      replace: 'if (seen === undefined) return [claim];',
+    },
+  ],
   'commit-after-abort': [
     {
       file: 'src/engine/cutover/cutover.ts',
@@ -223,6 +282,15 @@ const STORIES = 'test/model/engine/stories';
 
 const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: string]>> = {
   'commit-after-abort': ['cutover', 'no commit once writers resume'],
+  'delete-without-etag': ['slots', 'between read and delete'],
+  'refused-create-counts': ['intents', 'the copy takes a slot over'],
+  'living-holder-replaced': ['letters', 'the holder of a slot leaves'],
+  'deleted-copy-stays': ['anchors', 'a copied document is deleted'],
+  'moved-copy-stays': ['order', 'and lives'],
+  'unnamed-delete-forgotten': ['anchors', 'does not name its document'],
+  'failed-intent-counts': ['full-disk', 'a page of the copy'],
+  'letters-not-retried-at-first': ['letters', 'the next run tries it again'],
+  'settled-takeover-believed': ['intents', 'a takeover never took place'],
   'anchor-before-primed': ['anchors', 'after the anchor was looked for'],
   'anchor-of-the-feed-alone': ['anchors', 'from a replica behind AVAD'],
   'outcomes-not-counted': ['slots', 'one outcome is missing'],

@@ -127,15 +127,15 @@ function latest({ id, version }: Change): Json {
 }
 
 /** A change as the feed of all versions shows it. */
-export function envelope({ timers }: World, { id, lsn, version }: Change): Json {
+export function envelope({ timers, namesDeletes }: World, { id, lsn, version }: Change): Json {
   const metadata = { lsn, crts: Math.floor(timers.nowMs / 1000) };
   if (version !== null) {
     const previous = version.op === 'replace' ? { previousImageLSN: version.previous } : {};
     const metadataOf = { ...metadata, operationType: version.op, ...previous };
     return { current: sourceDocument(id, version), metadata: metadataOf };
   }
-  const partitionKey = { tenant: tenantOf(id) };
-  return { current: {}, metadata: { ...metadata, operationType: 'delete', id: id.slice(1), partitionKey } };
+  const named = namesDeletes ? { id: id.slice(1), partitionKey: { tenant: tenantOf(id) } } : {};
+  return { current: {}, metadata: { ...metadata, operationType: 'delete', ...named } };
 }
 
 /** The ids of the source's ranges. A split or a merge makes new ones, which name their parents. */

@@ -24,6 +24,8 @@ export class World implements Disposable {
   readonly timers = new VirtualTimers();
   readonly files: LedgerFiles;
   process: EngineProcess | null = null;
+  /** Whether deletes in AVAD name their documents, as they do for most key values. */
+  namesDeletes = true;
   /** Slots with a foreign document. */
   readonly foreign = new Set<Slot>();
   /** What was wrong, as soon as something was. */

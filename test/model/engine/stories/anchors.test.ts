@@ -100,3 +100,13 @@ test('engine: a split refuses a page -> its children begin at the position befor
   story.do('app A7 create P', 'split 0');
   expect(await story.rest()).toBeNull();
 });
+
+test('engine: a delete does not name its document -> the ledger says that a comparison is due', async () => {
+  using story = new Story({ retention: true });
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  story.world.namesDeletes = false;
+  story.do('app A7 delete');
+  expect(await story.rest()).toBeNull();
+  expect(story.world.process?.ledger.leases.live().map(({ sweepPending }) => sweepPending)).toEqual([true]);
+});

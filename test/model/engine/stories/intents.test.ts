@@ -188,3 +188,15 @@ test('engine: a copied document lands after an override of its slot -> the index
   await story.answer(write);
   expect(await story.rest()).toBeNull();
 });
+
+test('engine: crash, a takeover never took place -> the slot still belongs to its holder', async () => {
+  using story = new Story({ deletes: 'reconcile' });
+  story.do('app A7 create Q');
+  expect(await story.rest()).toBeNull();
+  story.do('app A7 delete', 'app C7 create Q');
+  await story.untilWaiting(/replace C7>Q7/);
+  story.do('crash', 'app C7 delete');
+  story.endAll('never');
+  expect(await story.rest()).toBeNull();
+  expect(story.slotsOf('A7')).toEqual(['Q7']);
+});

@@ -126,3 +126,14 @@ test('engine: a value becomes free while a retry is being refused -> another ret
   expect(await story.rest()).toBeNull();
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
+
+test('engine: what a letter waits for has changed unreported -> the next run tries it again', async () => {
+  using story = new Story({ deletes: 'reconcile' });
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  story.do('app C7 create P');
+  expect(await story.rest()).toBeNull();
+  story.do('app A7 delete', 'crash');
+  expect(await story.rest()).toBeNull();
+  expect(story.slotsOf('C7')).toEqual(['P7']);
+});

@@ -166,3 +166,15 @@ test('engine: a change of a document waits for the one before -> one write at a 
   await story.answer(write);
   expect(await story.rest()).toBeNull();
 });
+
+test('engine: another writer changes a copy between read and delete -> its document stays', async () => {
+  using story = new Story();
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  story.do('app A7 delete');
+  const removal = await story.untilWaiting(/delete P7/);
+  story.world.overwrite('P7');
+  await story.answer(removal);
+  expect(await story.rest()).toBeNull();
+  expect(story.world.target.model.now.get('P7')?.owner).toBeNull();
+});
