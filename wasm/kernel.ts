@@ -59,6 +59,8 @@ let row: usize = 0;
 let cutEnd: usize = 0;
 /** Whether the string that was read last had an escape. */
 let escaped: bool = false;
+/** Whether the element that is being read has an integer beyond 2^53. */
+let hasLongInteger: bool = false;
 
 /**
  * Sets the names to look for. There must be space for DEPTH_MAX + 1 numbers at `stackAt`, and for a name without its
@@ -168,8 +170,11 @@ function array(from: usize, above: i32): usize {
     store<u32>(row, u32(at - page));
     store<u32>(row, cutsFirst, 8);
     store<u32>(row, cutsFirst, 12);
+    hasLongInteger = false;
     at = value(at, ROOT, above + 1);
     store<u32>(row, u32(at - page), 4);
+    // No value has the node 0, so its entry in the row is free.
+    store<u32>(row, u32(hasLongInteger), ROW_HEAD + 4);
     row += stride;
     count += 1;
     at = space(at);
@@ -378,13 +383,16 @@ function scalar(from: usize, byte: u32): usize {
     at += 1;
     byte = load<u8>(at);
   } else if (byte - 0x30 > 9) fail(VALUE, at);
+  const first = at;
   if (byte == 0x30) at += 1;
   else at = digits(at);
   byte = load<u8>(at);
+  const size = at - first;
   if (byte == 0x2e) {
     at = digits(at + 1);
     byte = load<u8>(at);
   }
+  if (size > 15 && at == first + size && (byte | 0x20) != 0x65 && isLong(first, size)) hasLongInteger = true;
   if ((byte | 0x20) == 0x65) {
     at += 1;
     byte = load<u8>(at);
@@ -392,6 +400,14 @@ function scalar(from: usize, byte: u32): usize {
     at = digits(at);
   }
   return at;
+}
+
+/** Returns whether an integer of at least 16 digits is beyond 2^53. JSON has no leading zeros. */
+function isLong(from: usize, size: usize): bool {
+  if (size > 16) return true;
+  let whole: u64 = 0;
+  for (let at = from; at < from + size; at += 1) whole = whole * 10 + u64(load<u8>(at) - 0x30);
+  return whole > 9007199254740992;
 }
 
 /** Fails at the first byte that differs from `word`. */

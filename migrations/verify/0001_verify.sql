@@ -30,6 +30,7 @@ CREATE TABLE sums (
   side               TEXT PRIMARY KEY,
   buckets            BLOB NOT NULL,
   refused            TEXT NOT NULL, -- JSON: the number of documents without a digest, by reason
+  long_integers      INTEGER NOT NULL, -- the number of documents with an integer beyond 2^53
   repeated           INTEGER NOT NULL DEFAULT 0 -- documents that count twice, because a merge of ranges had them read again
 ) STRICT, WITHOUT ROWID;
 

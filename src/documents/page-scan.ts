@@ -161,6 +161,14 @@ export class PageScan<Around = unknown> {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node + 1] ?? 0;
   }
 
+  /**
+   * Returns whether a row has an integer beyond 2^53: a number without fraction and exponent, whose neighbours may be the
+   * same double.
+   */
+  hasLongInteger(row: number): boolean {
+    return this.#rows[row * this.#stride + ROW_HEAD + 1] === 1;
+  }
+
   /** Returns the bytes of a row's value without a copy; empty if the value is missing. */
   bytes(row: number, node: number): Buffer {
     return this.page.subarray(this.start(row, node), this.end(row, node));

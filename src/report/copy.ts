@@ -2,7 +2,7 @@
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
-import { errorJson, formatDuration, formatRu, table, type TextRow } from './format.ts';
+import { errorJson, formatDuration, formatRu, longIntegerRows, table, type TextRow } from './format.ts';
 import type { RunResult } from './json/run-results.ts';
 
 /** Returns the result for `--json`. Its names are part of the public contract. */
@@ -26,6 +26,7 @@ export function runText(snapshot: RunSnapshot): string {
     ['moved', formatCount(documents.moved)],
     ['deleted', formatCount(documents.deleted)],
     ['dead letters', formatCount(documents.deadLettered)],
+    ...longIntegerRows(documents.longIntegers),
     ['ranges', copying === 0 ? `${ranges.length}` : `${ranges.length - copying} of ${ranges.length} copied`],
     ['RU', `${formatRu(ru)}, ${formatCount(throttled)} throttled`],
     ['took', formatDuration(durationMs)],

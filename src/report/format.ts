@@ -1,6 +1,6 @@
 /** Formats values for people and scripts, so that tables, times, durations and keys look the same in every command. */
 import type { KeyComponent } from '../epk/effective-key.ts';
-import { formatCount } from '../lib/counting.ts';
+import { formatCount, pluralize } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import type { ERROR, ErrorCode } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
@@ -10,6 +10,16 @@ export type TextRow = readonly [name: string, value: string];
 /** Renders rows with the names on the left and the values on the right. */
 export function table(rows: readonly TextRow[]): string {
   return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
+}
+
+/**
+ * Returns the row about integers whose neighbours may be the same double; no row if none was read. Whether an account
+ * keeps them exactly is not known (fact SVC-44).
+ */
+export function longIntegerRows(versions: number | undefined): TextRow[] {
+  if (versions === undefined) return [];
+  const text = `in ${pluralize(versions, 'version')} that were read: integers beyond 2^53, which are sent as they were read`;
+  return [['long integers', text]];
 }
 
 /** Returns a time in UTC to the second: `2026-01-31 05:30:00Z`. */

@@ -64,10 +64,8 @@ export interface ReadPart {
 }
 
 /** The state of one side between two pages. Its fields agree, so all are written in one transaction. */
-export interface Checkpoint {
+export interface Checkpoint extends Omit<Sums, 'repeated'> {
   readonly parts: readonly ReadPart[];
-  readonly buckets: Buffer;
-  readonly refused: Readonly<Record<string, number>>;
   /** The entries added since the last checkpoint (pass/entry-chunks.ts). */
   readonly entries: Uint32Array;
 }
@@ -76,6 +74,7 @@ export interface Checkpoint {
 export interface Sums {
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
+  readonly longIntegers: number;
   /** How many documents were read twice and so count twice in the buckets. Known when the candidates were listed. */
   readonly repeated: number;
 }
@@ -128,10 +127,10 @@ export class VerifyStore {
         `INSERT INTO parts (side, min, max, range_id, position, fence_lsn, is_done, documents)
          VALUES (@side, @min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents)`,
       ),
-      sums: database.prepare<[string], Columns>('SELECT buckets, refused, repeated FROM sums WHERE side = ?'),
+      sums: database.prepare<[string], Columns>('SELECT * FROM sums WHERE side = ?'),
       setSums: database.prepare(
-        `INSERT INTO sums (side, buckets, refused) VALUES (@side, @buckets, @refused)
-         ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused`,
+        `INSERT INTO sums (side, buckets, refused, long_integers) VALUES (@side, @buckets, @refused, @longIntegers)
+         ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused, long_integers = @longIntegers`,
       ),
       setRepeated: database.prepare('UPDATE sums SET repeated = ? WHERE side = ?'),
       addChunk: database.prepare('INSERT INTO chunks (side, start, shelf_ends) VALUES (?, ?, ?)'),
@@ -280,17 +279,18 @@ export class VerifyStore {
     return {
       buckets: bytes(row, 'buckets'),
       refused: Object.fromEntries(entries),
+      longIntegers: number(row, 'long_integers'),
       repeated: number(row, 'repeated'),
     };
   }
 
-  checkpoint(side: SideName, { parts, buckets, refused, entries }: Checkpoint): void {
+  checkpoint(side: SideName, { parts, buckets, refused, longIntegers, entries }: Checkpoint): void {
     // If the transaction below fails, the next chunk overwrites this one.
     const chunk = entries.length === 0 ? undefined : this.#chunks.write(this.#chunksEnd, entries);
     this.#transactions.run(() => {
       this.#sql.dropParts.run(side);
       for (const part of parts) this.#sql.addPart.run({ ...part, side, isDone: part.isDone ? 1 : 0 });
-      this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused) });
+      this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused), longIntegers });
       if (chunk !== undefined) this.#sql.addChunk.run(side, chunk.start, Buffer.from(chunk.ends.buffer));
     });
     if (chunk !== undefined) this.#chunksEnd = endOf(chunk);

@@ -34,6 +34,8 @@ export interface Verdict {
   readonly target: { readonly count: number };
   readonly differences: Readonly<Record<Kind, number>>;
   readonly inFlight: number;
+  /** How many documents of each side have an integer beyond 2^53; absent: none, or not compared. */
+  readonly longIntegers?: DocumentCounts;
   /** The first confirmed differences. */
   readonly samples: readonly DifferenceSample[];
   readonly letters: LetterCount;

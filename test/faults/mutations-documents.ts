@@ -63,6 +63,30 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     by: 'its slot is taken over',
   },
   {
+    name: 'long-integers-of-changes-not-counted',
+    edits: [
+      {
+        file: 'src/engine/tail/change-page.ts',
+        find: "unit.count('longIntegers', longIntegers);",
+        replace: "unit.count('longIntegers', Math.min(0, longIntegers));",
+      },
+    ],
+    test: 'test/integration/verify/command/long-integers.test.ts',
+    by: 'counted by copy, tail, status and verify',
+  },
+  {
+    name: 'long-integers-of-plain-rows-not-counted',
+    edits: [
+      {
+        file: 'src/verify/pass/side-sums.ts',
+        find: '      entry: (row, atWord, sizeBytes) => {\n        if (scan.hasLongInteger(row)) this.longIntegers += 1;\n',
+        replace: '      entry: (row, atWord, sizeBytes) => {\n',
+      },
+    ],
+    test: 'test/integration/verify/command/long-integers.test.ts',
+    by: 'counted by copy, tail, status and verify',
+  },
+  {
     name: 'sweep-forgotten-while-more-is-missed',
     edits: [
       {

@@ -58,6 +58,7 @@ export class CopyReader {
         continue;
       }
       copied.documents += 1;
+      if (scan.hasLongInteger(row)) copied.longIntegers += 1;
       if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row)) this.#add(row, copied, lsn);
       else this.#addOther(row, copied, nowTs);
     }

@@ -48,6 +48,8 @@ export class FlatPage {
   count = 0;
   /** Documents up to the anchor, including those that are not created. */
   documents = 0;
+  /** How many of them have an integer beyond 2^53. */
+  longIntegers = 0;
   /** The index that the segments of the page belong to. */
   indexId = 0;
   /** Whether some documents lie beyond the anchor. They belong to the tail, and the copy of the range ends here. */
@@ -91,7 +93,7 @@ export class FlatPage {
     this.#outcomes.fill(0);
     this.pieces.begin(page);
     this.memory.clear();
-    this.count = this.documents = 0;
+    this.count = this.documents = this.longIntegers = 0;
     this.beyond = false;
     this.parts = [];
     this.others = [];

@@ -39,6 +39,9 @@ export function outcomesOf({ copied, changes }: ParsedPage): number {
   return copied === undefined ? (changes?.changes.length ?? 0) : copied.count + copied.others.length;
 }
 
+/** A 304 moves the position too. */
+const NO_CHANGES = { changes: [], longIntegers: 0 };
+
 interface PipelineParts {
   readonly context: RunContext;
   /** The number of the lease. */
@@ -131,7 +134,7 @@ export class PagePipeline {
   ): Promise<void> {
     const { context, lease, feed, progress } = this.#parts;
     if (copied !== undefined) await new CopyPage({ context, unit, copied }).begin();
-    else await beginChanges({ context, unit, changes: changes?.changes ?? [] });
+    else await beginChanges({ context, unit, ...(changes ?? NO_CHANGES) });
     await unit.whenDone();
     await orAborted(previous, context.signal);
     context.points.reach('outcomes-known');

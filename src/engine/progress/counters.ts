@@ -6,6 +6,7 @@ export const COUNTERS = [
   'documentsDeleted',
   'documentsMoved',
   'documentsSkipped',
+  'longIntegers',
 ] as const;
 export type Counter = (typeof COUNTERS)[number];
 export type Counts = Readonly<Partial<Record<Counter, number>>>;

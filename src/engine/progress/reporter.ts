@@ -56,6 +56,7 @@ export class ProgressReporter {
   snapshot(): RunSnapshot {
     const { context, goal, waits } = this.#parts;
     const { spec, ledger, tally, backlog, sourceSide, targetSide, clock } = context;
+    const longIntegers = tally.get('longIntegers');
     return Object.freeze({
       migration: migrationName(spec),
       goal,
@@ -67,6 +68,7 @@ export class ProgressReporter {
         deleted: tally.get('documentsDeleted'),
         moved: tally.get('documentsMoved'),
         deadLettered: ledger.letters.openCount(),
+        ...(longIntegers > 0 ? { longIntegers } : {}),
       },
       ru: {
         source: rounded(sourceSide.governor.budget.spentRu),

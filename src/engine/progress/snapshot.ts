@@ -16,6 +16,8 @@ export interface RunSnapshot {
     readonly moved: number;
     /** Dead letters that are open now, including those of earlier runs. */
     readonly deadLettered: number;
+    /** Versions read with an integer beyond 2^53; absent: none. */
+    readonly longIntegers?: number;
   };
   readonly ru: { readonly source: number; readonly target: number };
   /** How many operations and reads the service answered with 429. */

@@ -9,11 +9,14 @@ interface ChangePageParts {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly changes: readonly Change[];
+  /** How many of the changed documents have an integer beyond 2^53. */
+  readonly longIntegers: number;
 }
 
 /** Makes the INTENT durable for all slots that are known now, then starts to apply every change. */
-export async function beginChanges({ context, unit, changes }: ChangePageParts): Promise<void> {
+export async function beginChanges({ context, unit, changes, longIntegers }: ChangePageParts): Promise<void> {
   unit.count('documentsRead', changes.length);
+  unit.count('longIntegers', longIntegers);
   unit.expect(changes.length);
   const claims = changes.flatMap((change) => claimsOf(context, change));
   if (claims.length > 0) await unit.begin(claims);

@@ -25,6 +25,8 @@ export interface Changes {
   readonly beyond: boolean;
   /** How many deletes do not identify their document. */
   readonly unnamed: number;
+  /** How many of the changed documents have an integer beyond 2^53. */
+  readonly longIntegers: number;
   /** The time of the newest change, in seconds; null if the page does not contain it. */
   readonly lastTs: number | null;
   /** The highest LSN of the changes; null if there is none. */
@@ -60,6 +62,7 @@ export class LatestChanges implements ChangeReader {
     const scan = this.#scan.scan(page);
     const changes: Change[] = [];
     let beyond = false;
+    let longIntegers = 0;
     let lastTs: number | null = null;
     for (let row = 0; row < scan.count; row += 1) {
       const reading = this.#versions.read(row, nowTs);
@@ -68,9 +71,18 @@ export class LatestChanges implements ChangeReader {
         continue;
       }
       changes.push({ ...reading, feed: 'LV', indexId });
+      if (scan.hasLongInteger(row)) longIntegers += 1;
       lastTs = newer(lastTs, integerAt(scan, row, scan.nodes.ts));
     }
-    return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes), expired: NONE };
+    return {
+      changes,
+      beyond,
+      unnamed: 0,
+      longIntegers,
+      lastTs,
+      lastLsn: newestLsn(changes),
+      expired: NONE,
+    };
   }
 }
 
@@ -93,6 +105,7 @@ export class AllChanges implements ChangeReader {
     const changes: Change[] = [];
     const expired = new Set<Change>();
     let unnamed = 0;
+    let longIntegers = 0;
     let lastTs: number | null = null;
     for (let row = 0; row < scan.count; row += 1) {
       const lsn = integerAt(scan, row, around.lsn);
@@ -107,6 +120,7 @@ export class AllChanges implements ChangeReader {
         }
       } else if (scan.hasDocument(row)) {
         const reading = this.#versions.read(row, nowTs);
+        if (scan.hasLongInteger(row)) longIntegers += 1;
         const shown = this.#shownIn(row);
         const former = this.#formerIdentity(row, reading.identity);
         changes.push({ ...reading, feed: 'AVAD', lsn, indexId, ...(former === undefined ? { shown } : {}) });
@@ -115,7 +129,7 @@ export class AllChanges implements ChangeReader {
           changes.push({ identity: former, version: null, feed: 'AVAD', lsn, indexId });
       } else throw new PageError('a change has no document', scan.elementStart(row));
     }
-    return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
+    return { changes, beyond: false, unnamed, longIntegers, lastTs, lastLsn: newestLsn(changes), expired };
   }
 
   #isDelete(row: number): boolean {

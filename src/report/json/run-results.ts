@@ -76,6 +76,7 @@ export const DOCUMENTS = object({
   deleted: whole('in the target'),
   moved: whole('whose key changed, so that they changed their place in the target'),
   deadLettered: whole('dead letters that are open now'),
+  longIntegers: optional(whole('versions read with an integer beyond 2^53; absent: none')),
 });
 
 export const RUN = {
@@ -176,6 +177,12 @@ export const VERIFY_RESULT = object({
     'confirmed differences',
   ),
   inFlight: whole('differences that may still be replicated'),
+  longIntegers: optional(
+    object(
+      { source: whole(), target: whole() },
+      'documents with an integer beyond 2^53; absent: none, or a count',
+    ),
+  ),
   samples: list(SAMPLE, 'the first confirmed differences'),
   letters: object(
     {

@@ -45,6 +45,7 @@ export function buildStatus(
       deleted: total('documentsDeleted'),
       moved: total('documentsMoved'),
       deadLettered: deadLetters.open,
+      ...(total('longIntegers') > 0 ? { longIntegers: total('longIntegers') } : {}),
     },
     ru: { source: total('ruSource'), target: total('ruTarget') },
     throttled: total('throttled'),

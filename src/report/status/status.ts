@@ -6,6 +6,7 @@ import {
   formatDuration,
   formatPercent,
   formatTime,
+  longIntegerRows,
   table,
   type TextRow,
 } from '../format.ts';
@@ -27,6 +28,7 @@ export function renderStatus(status: Status, nowMs: number): string {
     ...lastRunRows(status, nowMs),
     ...lagRows(status, nowMs),
     ['documents', documentsText(status)],
+    ...longIntegerRows(status.documents.longIntegers),
     ['charge', chargeText(status)],
     ['dead letters', lettersText(status)],
     ['deletes', deletesText(status)],

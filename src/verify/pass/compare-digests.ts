@@ -21,7 +21,7 @@ import { DamagedChunks } from './entry-chunks.ts';
 import { resumePoints, type ResumePoints } from '../incremental.ts';
 import { comparesInstants, type RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
-import { VerifyStore, verifyPath, type Begun, type Subject } from '../store.ts';
+import { VerifyStore, verifyPath, type Begun, type Subject, type Sums } from '../store.ts';
 import { NO_DIFFERENCES, type DocumentCounts, type Kind, type Verdict } from '../verdict.ts';
 import type { Comparison, VerifyProgress } from '../verify.ts';
 
@@ -210,6 +210,12 @@ function progressReporter({ onProgress, sides }: Comparison): {
   return report;
 }
 
+/** The sums of both sides, as far as they were read. */
+interface KeptSums {
+  readonly source: Sums | undefined;
+  readonly target: Sums | undefined;
+}
+
 interface Found {
   readonly store: VerifyStore;
   readonly begun: Begun;
@@ -239,6 +245,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
     target: { count: totals.target.documents - (kept.target?.repeated ?? 0) },
     differences,
     inFlight,
+    ...longIntegersOf(kept),
     samples: listed.differences.slice(0, SAMPLES_MAX),
     letters: ledger.look(countLetters),
     settings,
@@ -264,6 +271,11 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       readMs: readMsOf(store),
     },
   };
+}
+
+function longIntegersOf({ source, target }: KeptSums): Pick<Verdict, 'longIntegers'> {
+  const longIntegers = { source: source?.longIntegers ?? 0, target: target?.longIntegers ?? 0 };
+  return longIntegers.source + longIntegers.target > 0 ? { longIntegers } : {};
 }
 
 /** Returns how long it took to read both sides; null: not known. */

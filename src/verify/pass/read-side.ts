@@ -243,11 +243,12 @@ export class SidePass {
     const { side, store, clock } = this.#parts;
     this.#savedAtMs = clock.monotonicMs();
     if (!this.#isDirty || !this.#isWhole) return;
-    const { buckets, refused, entries } = this.sums;
+    const { buckets, refused, longIntegers, entries } = this.sums;
     store.checkpoint(side.is, {
       parts: this.#readers,
       buckets: buckets.view(),
       refused,
+      longIntegers,
       entries: entries.words,
     });
     entries.clear();

@@ -12,6 +12,7 @@ import { comparesInstants, rowPaths, SourceRows, TargetRows, type RowOptions } f
 import { instantWord } from './expiry.ts';
 import { EntryBuffer } from './entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
+import type { Sums } from '../store.ts';
 
 /** What a page has added to the sums. */
 export interface Taken {
@@ -30,6 +31,8 @@ export class SideSums {
   readonly entries = new EntryBuffer();
   /** The number of documents that cannot be moved, by reason. */
   readonly refused: Record<string, number>;
+  /** The number of documents with an integer beyond 2^53. */
+  longIntegers: number;
   readonly #scan: PageScan;
   readonly #rows: { readonly source: SourceRows } | { readonly target: TargetRows };
   readonly #digests: Digests;
@@ -39,13 +42,10 @@ export class SideSums {
   readonly #crossHash = new Uint32Array(4);
   readonly #hasInstants: boolean;
 
-  constructor(
-    is: SideName,
-    options: RowOptions,
-    sums?: { readonly buckets: Buffer; readonly refused: Readonly<Record<string, number>> },
-  ) {
+  constructor(is: SideName, options: RowOptions, sums?: Omit<Sums, 'repeated'>) {
     this.buckets = new Buckets(sums?.buckets);
     this.refused = { ...sums?.refused };
+    this.longIntegers = sums?.longIntegers ?? 0;
     this.#scan = latestVersionScan(rowPaths(options));
     const rows = is === 'source' ? new SourceRows(this.#scan, options) : new TargetRows(this.#scan, options);
     this.#rows = rows instanceof SourceRows ? { source: rows } : { target: rows };
@@ -60,11 +60,16 @@ export class SideSums {
     let first = 0;
     const documents = this.#digests.read(fenceLsn, {
       take: (entries) => (first = this.entries.append(entries)),
-      entry: (row, atWord, sizeBytes) =>
+      entry: (row, atWord, sizeBytes) => {
+        if (scan.hasLongInteger(row)) this.longIntegers += 1;
         this.entries.read(first + atWord, (words, at) =>
           this.#sum(row, { words, at: at + ENTRY.identity, sizeBytes }),
-        ),
-      left: (row) => this.#takeRow(row),
+        );
+      },
+      left: (row) => {
+        if (scan.hasLongInteger(row)) this.longIntegers += 1;
+        this.#takeRow(row);
+      },
     });
     return { documents, isBeyond: documents < scan.count };
   }

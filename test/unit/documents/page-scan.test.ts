@@ -220,6 +220,30 @@ function readPlainly(scan: PageScan, page: Buffer): unknown {
   return { rows };
 }
 
+test.each<[string, boolean]>([
+  ['9007199254740992', false],
+  ['-9007199254740992', false],
+  ['9007199254740993', true],
+  ['-9007199254740993', true],
+  ['9999999999999999', true],
+  ['1000000000000000', false],
+  ['10000000000000000', true],
+  ['123456789012345678901234567890', true],
+  ['9007199254740993.0', false],
+  ['9007199254740993e0', false],
+  ['1e20', false],
+  ['0.12345678901234567', false],
+  ['"9007199254740993"', false],
+  ['[[{"deep":[9007199254740993]}]]', true],
+])('scan: %s -> a long integer or not, in its row alone', (json, expected) => {
+  const scan = latestVersionScan([['a']]);
+  const other = '{"a":1,"b":1.5,"_ts":1700000000}';
+  scan.scan(
+    Buffer.from(`{"n":9007199254740993,"Documents":[${other},{"b":${json}},${other}],"m":9007199254740993}`),
+  );
+  expect([0, 1, 2].map((row) => scan.hasLongInteger(row))).toEqual([false, expected, false]);
+});
+
 describe('scan of a damaged page', () => {
   const page = Buffer.from(
     '{"_rid":"x==" ,"Documents":[{"id":"é\\u00e9\\n","n":[-1.50e+3,true,false,null,{}],"_ts":0},{"a":{"b":[[]]}}],"_count":2} ',

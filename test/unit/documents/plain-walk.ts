@@ -70,6 +70,7 @@ export class PlainWalk {
   readonly #stack = new Int32Array(DEPTH_MAX + 1);
   readonly #isObject = new Uint8Array(DEPTH_MAX + 1);
   #escaped = false;
+  #hasLongInteger = false;
 
   constructor(tree: NameTree) {
     this.#tree = tree;
@@ -155,8 +156,10 @@ export class PlainWalk {
       this.rows[this.#row] = at;
       this.rows[this.#row + 2] = this.#cutEnd;
       this.rows[this.#row + 3] = this.#cutEnd;
+      this.#hasLongInteger = false;
       at = this.#value(at, ROOT, depth + 1);
       this.rows[this.#row + 1] = at;
+      this.rows[this.#row + ROW_HEAD + 1] = this.#hasLongInteger ? 1 : 0;
       this.count += 1;
       at = this.#space(at);
       if (bytes[at] === 0x5d) return at + 1;
@@ -314,11 +317,16 @@ export class PlainWalk {
     let at = byte === 0x2d ? from + 1 : from;
     if (this.#bytes[at] === 0x30) at += 1;
     else at = this.#digits(at);
+    const end = at;
     if (this.#bytes[at] === 0x2e) at = this.#digits(at + 1);
     if (((this.#bytes[at] ?? 0) | 0x20) === 0x65) {
       at += 1;
       if (this.#bytes[at] === 0x2b || this.#bytes[at] === 0x2d) at += 1;
       at = this.#digits(at);
+    }
+    if (at === end && at - from > 15) {
+      const whole = BigInt(Buffer.from(this.#bytes.subarray(from, at)).toString());
+      if (whole > 2n ** 53n || whole < -(2n ** 53n)) this.#hasLongInteger = true;
     }
     return at;
   }

@@ -33,6 +33,7 @@ function filled(path: string): { readonly store: VerifyStore; readonly logs: Buf
         parts: [{ ...part, documents: n }],
         buckets: Buffer.alloc(98_304, n),
         refused: { 'too large': n },
+        longIntegers: 0,
         entries: new Uint32Array(0),
       });
     }

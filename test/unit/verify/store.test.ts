@@ -49,7 +49,7 @@ test.skipIf(process.platform === 'win32')('verify store: its files -> only the o
   store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all', isAfterRepair: false });
   const entries = new Uint32Array(9);
   entries[ENTRY.size] = entries.byteLength;
-  store.checkpoint('source', { parts: [], buckets: Buffer.alloc(8), refused: {}, entries });
+  store.checkpoint('source', { parts: [], buckets: Buffer.alloc(8), refused: {}, longIntegers: 0, entries });
   store.end();
   const modes = readdirSync(folder)
     .filter((name) => !name.endsWith('-journal'))

@@ -60,6 +60,7 @@ function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
       parts: [],
       buckets: tally.buckets.view(),
       refused: {},
+      longIntegers: 0,
       entries: tally.entries.words,
     });
     tally.entries.clear();

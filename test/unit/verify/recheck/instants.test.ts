@@ -64,7 +64,13 @@ function sumsOf(side: 'source' | 'target', documents: readonly Document[], optio
 
 function take(side: 'source' | 'target', documents: readonly Document[], options: RowOptions): Buckets {
   const { buckets, entries } = sumsOf(side, documents, options);
-  store.checkpoint(side, { parts: [], buckets: buckets.view(), refused: {}, entries: entries.words });
+  store.checkpoint(side, {
+    parts: [],
+    buckets: buckets.view(),
+    refused: {},
+    longIntegers: 0,
+    entries: entries.words,
+  });
   return new Buckets(store.sums(side)?.buckets);
 }
 
