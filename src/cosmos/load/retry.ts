@@ -83,9 +83,9 @@ export class Patience {
     this.#last = undefined;
   }
 
-  /** Returns a patience with the same limits and no trouble yet, for another piece of work. */
-  fresh(): Patience {
-    return new Patience(this.#parts);
+  /** Returns a patience with the same limits, or others, and no trouble yet, for another piece of work. */
+  fresh(limits = this.#parts.limits): Patience {
+    return new Patience({ ...this.#parts, ...(limits === undefined ? {} : { limits }) });
   }
 
   /** Waits. Throws the trouble if waiting cannot cure it, or if it has lasted too long. */

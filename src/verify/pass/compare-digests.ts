@@ -30,6 +30,9 @@ import type { Comparison, VerifyProgress } from '../verify.ts';
  * pass may be a week old. A list of candidates is outdated after an hour.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
+/** The message where documents with a property that feeds hide could not be found. */
+const NOT_QUERIED =
+  'a property _lsn of the application is not compared: this identity may not query (containers/executeQuery)';
 /** How many differences the verdict contains as samples. The report lists all. */
 const SAMPLES_MAX = 20;
 
@@ -142,7 +145,8 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const listing = { store, sums, sourceLevels, hasInstants: comparesInstants(rows), signal };
     try {
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
-      await listHidden({ sides, store, rows, signal });
+      const isQueried = await listHidden({ sides, store, rows, isRequired: isNewest, signal });
+      if (!isQueried) comparison.say?.(NOT_QUERIED);
       store.listed(repeated, clock.now());
     } catch (error) {
       // A comparison with damaged entries can never be resumed.

@@ -7,6 +7,8 @@
 import { queryRange } from '../../cosmos/container/query-range.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
 import { wholeOf } from '../../cosmos/feed/ranges.ts';
+import { FIRST_CONTACT } from '../../cosmos/load/retry.ts';
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { queryScan } from '../../documents/page-scan.ts';
@@ -24,10 +26,25 @@ interface HiddenParts {
   readonly sides: Sides;
   readonly store: VerifyStore;
   readonly rows: RowOptions;
+  readonly isRequired: boolean;
   readonly signal: AbortSignal;
 }
 
-export async function listHidden({ sides, store, rows, signal }: HiddenParts): Promise<void> {
+/**
+ * Returns whether both sides could be queried. An identity that may only read feeds and documents has no right to query;
+ * `isRequired`: such an identity is an error.
+ */
+export async function listHidden(parts: HiddenParts): Promise<boolean> {
+  try {
+    await queryBoth(parts);
+    return true;
+  } catch (error) {
+    if (parts.isRequired || troubleOf(error)?.kind !== 'denied') throw error;
+    return false;
+  }
+}
+
+async function queryBoth({ sides, store, rows, isRequired, signal }: HiddenParts): Promise<void> {
   for (const side of [sides.source, sides.target]) {
     const take = pageTaker(side, { store, rows });
     await forEachRange(side, side.ranges.list.map(wholeOf), {
@@ -39,7 +56,7 @@ export async function listHidden({ sides, store, rows, signal }: HiddenParts): P
           signal: inner,
           timeoutMs,
           governor,
-          patience: patience.fresh(),
+          patience: isRequired ? patience.fresh() : patience.fresh(FIRST_CONTACT),
           sessionToken: tokenOf(side, range.range.id),
         };
         for await (const { body, sessionToken } of queryRange(requests, { range, query: QUERY }, call)) {

@@ -44,3 +44,19 @@ test('verify: only the target has such a property -> different', async () => {
   });
   raw.close();
 });
+
+test('verify: queries are forbidden -> everything else is compared, and the message says what is not', async () => {
+  const { move, raw } = await opened(',"_lsn":"mine"');
+  await using _move = move;
+  await move.admin.faults([{ match: { op: 'query' }, effect: { status: 403, substatus: 5300 } }]);
+  const said: string[] = [];
+  const say = (text: string): unknown => said.push(text);
+  await expect(verifyMove(move, { say })).resolves.toMatchObject({ equal: true });
+  expect(said).toEqual([expect.stringContaining('a property _lsn of the application is not compared')]);
+  await move.target.item('other', 't1').delete();
+  await expect(verifyMove(move, { say })).resolves.toMatchObject({
+    equal: false,
+    differences: { missing: 1, different: 0 },
+  });
+  raw.close();
+});
