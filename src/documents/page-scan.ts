@@ -82,7 +82,7 @@ export class PageScan<Around = unknown> {
     readonly root: Wanted;
     readonly document: Wanted;
     readonly paths: readonly Path[];
-    /** The properties that do not belong to the document. */
+    /** The properties of the service, which are left out of the document. */
     readonly cut: readonly string[];
     readonly around: (nodeOf: (value: Wanted) => number) => Around;
   }) {

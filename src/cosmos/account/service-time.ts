@@ -86,7 +86,7 @@ export class ServiceTime {
 
   #isBelievable({ offsetMs, sinceMs, replies }: Claim): boolean {
     if (replies < REPLIES) return false;
-    // Before the first reply only this machine's clock is known, and it is worth no more than three replies.
+    // Until a reply confirms it, the time comes from this machine's clock, which three replies outweigh.
     if (offsetMs < this.#offsetMs || !this.#isConfirmed) return true;
     const nowMs = this.#clock.monotonicMs();
     return nowMs - sinceMs >= AHEAD_FOR_MS || Math.abs(nowMs + offsetMs - this.#clock.now()) < AGREES_MS;

@@ -17,7 +17,10 @@ import type { SessionTokens } from './session-tokens.ts';
 
 /** The most requests. The steps from LSN to LSN double, so this many requests reach any end. */
 const ASKS_MAX = 128;
-/** The most answers that differ from what was asked for: there are four replicas (fact SVC-10), and writers. */
+/**
+ * The most replies with another LSN than the one that was asked for. Each of the four replicas (fact SVC-10) may be ahead
+ * of the session, and the application may write meanwhile.
+ */
 const OTHERS_MAX = 16;
 
 /** What a request for the LSN needs. */
@@ -45,7 +48,7 @@ export async function seeNewestOf(asker: Asker, range: FeedRange, signal: AbortS
       step = 1;
       continue;
     }
-    // The replica has exactly the LSN that was asked for, so much more may follow.
+    // A replica that stands at exactly the LSN asked for may be far from the end, so the next step is twice as long.
     const isAsAsked = lsn === beyond.lsn;
     step = isAsAsked ? step * 2 : 1;
     if (!isAsAsked) others += 1;

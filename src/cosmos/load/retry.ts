@@ -118,7 +118,8 @@ export class Patience {
     const limit = limits[kind];
     if (limit === undefined) throw new TroubleError(trouble);
     const nowMs = clock.monotonicMs();
-    // Nothing has succeeded since the last trouble, so that time counts for its kind: kinds that alternate end as well.
+    // Nothing has succeeded since the last trouble, so the time since then counts for the kind of that trouble. Otherwise
+    // two kinds that alternate would never reach their limits.
     if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += nowMs - this.#last.atMs;
     this.#last = { kind, atMs: nowMs };
     const borne = this.#of(kind);

@@ -21,7 +21,7 @@ export const INTENDED = 'x-ms-cosmos-intended-collection-rid';
 const ANOTHER_CONTAINER = 1024;
 /** Trouble that lasts less than this is not looked into, because a split or a replica that lags causes it all the time. */
 const SUSPECT_AFTER_MS = 1000;
-/** The least time between two looks. */
+/** The least time between two reads of the container. */
 const LOOK_EVERY_MS = 3000;
 
 /** The container that requests are meant for. */

@@ -114,7 +114,10 @@ function count(value: unknown, node: PathNode | undefined, inherited: boolean, d
   return terms;
 }
 
-/** The terms of one path and of the paths below. Each value counts how often it occurs before, less how often after. */
+/**
+ * The terms of one path and of the paths below it. The number of a value says how often it occurs in the document before
+ * the change, less how often after it.
+ */
 interface Bag {
   readonly values: Map<unknown, number>;
   readonly children: Map<string, Bag>;

@@ -176,7 +176,8 @@ export class Dispatcher {
       const version = response.req.headers['x-ms-version'];
       headers[SESSION_TOKEN] = sessionTokensFor(version?.toString(), String(tokens));
     }
-    // A header cannot contain characters beyond ASCII. Without this header the SDK uses the path of its request.
+    // A header cannot contain characters beyond ASCII. Without this one, which names the container, the SDK uses the path
+    // of its own request.
     if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
     const body = spoiled(reply, effect, headers);

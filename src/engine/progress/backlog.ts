@@ -21,7 +21,7 @@ const SAMPLE_DOCUMENTS = 10;
 const GROWTH_MAX = 2;
 /** Weight of a measurement that is slower than the last ones. */
 const FOLLOW = 0.5;
-/** Limits of the estimate of `drainMs`: a slow start must not end a run that has just begun. */
+/** How far `drainMs` may exceed what is measured so far: a slow start must not end a run that has just begun. */
 const ESTIMATE_MAX = 4;
 /** Documents that are always admitted together, and the fewest of a page: smaller pages would not be worth a request. */
 const FEWEST = 10;
@@ -32,7 +32,7 @@ const PAGES = 4;
 
 export class Backlog {
   readonly #clock: Clock;
-  /** Documents that have an outcome which is not committed. The counters do not have them yet, and no work is left. */
+  /** Documents whose outcome is not committed yet. The counters do not include them, and nothing is left to do for them. */
   uncommitted = 0;
   /** Documents per second; from the RU/s of the target until something is measured. */
   #rate: number;
@@ -100,7 +100,7 @@ export class Backlog {
     const now = passedMs <= 0 ? Infinity : (this.#ended * 1000) / passedMs;
     if (!this.#isMeasured)
       return this.#ended === 0 ? passedMs : Math.min((this.#open / now) * 1000, passedMs * ESTIMATE_MAX);
-    // Nothing may have ended for longer than a measurement takes: then the last one is no longer true.
+    // If a measurement takes longer than usual because nothing ends, the last measured rate is too high.
     const rate =
       passedMs < SAMPLE_MS ? this.#rate : Math.max(this.#rate / ESTIMATE_MAX, Math.min(this.#rate, now));
     return (this.#open / rate) * 1000;

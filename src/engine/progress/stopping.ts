@@ -72,7 +72,7 @@ export class RunStop implements Disposable {
   }
 }
 
-/** The time reserved for finishing batches and commits, as long as no measurement says more. */
+/** The least time reserved before the deadline for finishing batches and commits; more if `drainMs` says so. */
 const DRAIN_MS = 10_000;
 /**
  * By how much a run may exceed its time budget to finish the work in progress: this share of the budget, and this time.

@@ -31,7 +31,7 @@ export interface Changes {
   readonly lastTs: number | null;
   /** The highest LSN of the changes; null if there is none. */
   readonly lastLsn: number | null;
-  /** Those of the changes that are deletes by the service, of documents that had expired. */
+  /** The changes that are deletes by the service, because the documents had expired. */
   readonly expired: ReadonlySet<Change>;
 }
 

@@ -67,7 +67,7 @@ export class Renames {
     if (lsn === null || lsn <= this.#copiedLsn || previousLsn === lsn) return false;
     if (before !== undefined) return before.isDeleted;
     const row = this.#pending.rowOf(identity.hash, indexId);
-    // A row without an LSN comes from settling or a repair: no event of the document is done.
+    // A row without an LSN comes from settling or a repair, so no change of the document has been applied since.
     if (row === null || row.lsn === null) return true;
     // The version before is older than the delete of this id, so it had another one.
     const isNewer = row.feed === 'AVAD' && lsn > row.lsn;

@@ -177,7 +177,7 @@ type ReadSource = (row: QueryRow) => Iterable<Binding>;
 function sourceReader({ of, each }: Source): ReadSource {
   if (of.kind === 'path') {
     const { root, steps } = of;
-    // The whole document is always there, and often only its text is needed.
+    // The whole document always exists, so it need not be parsed to find that out: often only its text is needed.
     if (root === DOCUMENT && steps.length === 0 && !each) return (row) => [row.part(root, steps)];
     return function* (row) {
       const value = row.at(root, steps);
