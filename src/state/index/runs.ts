@@ -59,10 +59,10 @@ export class IndexRunStore {
       dropBlock: database.prepare('DELETE FROM index_blocks WHERE number = ?'),
       dropBlocks: database.prepare('DELETE FROM index_blocks WHERE run = ?'),
       blockWith: database.prepare<[number, Buffer], Columns>(
-        'SELECT * FROM index_blocks WHERE run = ? AND first_entry <= ? ORDER BY first_entry DESC LIMIT 1',
+        'SELECT number, run, checksum, entries FROM index_blocks WHERE run = ? AND first_entry <= ? ORDER BY first_entry DESC LIMIT 1',
       ),
       blockAfter: database.prepare<[number, Buffer], Columns>(
-        'SELECT * FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
+        'SELECT number, run, checksum, entries FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
       ),
       entryBytes: database
         .prepare<[number], number>('SELECT coalesce(sum(length(entries)), 0) FROM index_blocks WHERE run = ?')

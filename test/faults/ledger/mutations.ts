@@ -21,6 +21,18 @@ export const LEDGER_RULES: readonly Rule[] = [
     by: 'an index of SQLite that has lost its entries',
   },
   {
+    name: 'replaced-rows-counted',
+    edits: [
+      {
+        file: TABLE_SUMS,
+        find: 'PRAGMA recursive_triggers = ON;',
+        replace: 'PRAGMA recursive_triggers = OFF;',
+      },
+    ],
+    test: 'test/unit/lib/sqlite/table-sums.test.ts',
+    by: 'any changes, also rolled back',
+  },
+  {
     name: 'rows-believed',
     edits: [
       {

@@ -1,0 +1,128 @@
+/** Checksums of rows, and the sums over tables that are kept with them. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../../../src/lib/sqlite/sqlite.ts';
+import {
+  changeCount,
+  checkFile,
+  checkRows,
+  checksumOf,
+  keepTableSums,
+} from '../../../../src/lib/sqlite/table-sums.ts';
+
+const SCHEMA = `
+CREATE TABLE plain (name TEXT PRIMARY KEY, data BLOB, size INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE large (number INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER, checksum INTEGER NOT NULL, data BLOB) STRICT;
+CREATE TABLE table_sums (name TEXT PRIMARY KEY, row_count INTEGER NOT NULL, sum INTEGER NOT NULL, changes INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
+INSERT INTO table_sums VALUES ('plain', 0, 0, 0), ('large', 0, 0, 0);
+`;
+
+function open(path = ':memory:'): Database {
+  const database = openDatabase({ path, synchronous: 'OFF' });
+  database.exec(SCHEMA);
+  keepTableSums(database);
+  return database;
+}
+
+describe('checksumOf', () => {
+  test.each([
+    [['a', 'b'], ['ab']],
+    [['a', ''], ['a']],
+    [['1'], [1]],
+    [[Buffer.from('a')], ['a']],
+    [[null], ['']],
+    [[null], [0]],
+    [[null], []],
+    [
+      [1, 2],
+      [2, 1],
+    ],
+    [[2 ** 40], [2 ** 41]],
+    [
+      [Buffer.from('ab'), Buffer.from('c')],
+      [Buffer.from('a'), Buffer.from('bc')],
+    ],
+  ])('%j and %j -> differ', (one, other) => {
+    expect(checksumOf(...one)).not.toBe(checksumOf(...other));
+  });
+
+  test('a flipped bit -> another checksum', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1 }), fc.nat(), fc.integer(), (bytes, bit, size) => {
+        const flipped = Buffer.from(bytes);
+        const at = bit % (bytes.length * 8);
+        flipped[at >>> 3] = (flipped[at >>> 3] ?? 0) ^ (1 << (at & 7));
+        expect(checksumOf(size, flipped, 'x')).not.toBe(checksumOf(size, Buffer.from(bytes), 'x'));
+      }),
+    );
+  });
+});
+
+const change = fc.oneof(
+  fc.record({ sql: fc.constant('INSERT OR REPLACE INTO plain VALUES (@name, @data, @size)') }),
+  fc.record({ sql: fc.constant('UPDATE plain SET size = @size WHERE name >= @name') }),
+  fc.record({ sql: fc.constant('UPDATE plain SET data = @data, size = NULL WHERE name = @name') }),
+  fc.record({ sql: fc.constant('DELETE FROM plain WHERE name = @name') }),
+  fc.record({ sql: fc.constant('INSERT INTO large (size, checksum, data) VALUES (@size, @size, @data)') }),
+  fc.record({ sql: fc.constant('UPDATE large SET checksum = @size, data = @data WHERE number = @size') }),
+  fc.record({ sql: fc.constant('DELETE FROM large WHERE size > @size') }),
+);
+const values = fc.record({
+  name: fc.string({ maxLength: 2 }),
+  data: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+  size: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.maxSafeInteger()),
+});
+
+describe('table sums', () => {
+  test('any changes, also rolled back -> the sums agree with the rows', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(change, values, fc.boolean()), { maxLength: 30 }), (changes) => {
+        const database = open();
+        for (const [{ sql }, bound, isKept] of changes) {
+          database.exec('BEGIN');
+          database.prepare(sql).run(bound);
+          database.exec(isKept ? 'COMMIT' : 'ROLLBACK');
+          expect(() => checkRows(database)).not.toThrow();
+        }
+        checkFile(database);
+        database.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('each change -> counted', () => {
+    const database = open();
+    database.exec("INSERT INTO plain VALUES ('a', NULL, 1), ('b', NULL, NULL)");
+    database.exec('UPDATE plain SET size = 2; DELETE FROM plain');
+    expect(changeCount(database)).toBe(6);
+    database.close();
+  });
+
+  test.each([
+    "UPDATE plain SET size = 8 WHERE name = 'b'",
+    "UPDATE plain SET data = x'00' WHERE name = 'b'",
+    "UPDATE plain SET name = 'd' WHERE name = 'b'",
+    "DELETE FROM plain WHERE name = 'a'",
+    "INSERT INTO plain VALUES ('d', NULL, NULL)",
+    'UPDATE large SET number = 9 WHERE number = 2',
+    'UPDATE large SET size = size + 4294967296 WHERE number = 2',
+    'UPDATE large SET checksum = checksum + 1 WHERE number = 2',
+    "UPDATE table_sums SET row_count = row_count + 1 WHERE name = 'large'",
+  ])('%s by another program -> damaged', (sql) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'cosmig-sums-')), 'sums.db');
+    const database = open(path);
+    database.exec("INSERT INTO plain VALUES ('a', x'01', 1), ('b', x'02', 2), ('c', NULL, NULL)");
+    database.exec("INSERT INTO large (size, checksum, data) VALUES (1, 5, x'01'), (2, 6, x'02')");
+    checkFile(database);
+    const other = openDatabase({ path });
+    other.exec(sql);
+    other.close();
+    expect(() => checkFile(database)).toThrow(/sums\.db is damaged/);
+    database.close();
+  });
+});
