@@ -19,6 +19,8 @@ export class EngineProcess {
   tail: LeasesParts | null = null;
   /** Why the run has failed, which it never may. */
   failure: unknown = null;
+  /** Whether the run has ended because it was asked to. */
+  hasEnded = false;
   /** Repairs that are not finished. */
   repairs = 0;
   readonly #world: World;
@@ -117,6 +119,11 @@ export class EngineProcess {
 
   #fail(error: unknown): void {
     if (this.#isDead) return;
+    // A run that was stopped is over when its pages in flight are finished.
+    if (this.#drain.signal.aborted && error === this.#drain.signal.reason) {
+      this.hasEnded = true;
+      return;
+    }
     this.failure = error;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#world.failure ??= `the run has failed: ${text}`;

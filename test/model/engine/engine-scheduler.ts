@@ -61,6 +61,7 @@ export class EngineRun {
     const { scenario, timers } = this.#world;
     for (let n = 0; n < scenario.actionsMax && this.#world.failure === null; n += 1) {
       await timers.whenIdle();
+      this.#world.reap();
       await this.#act();
     }
   }
@@ -95,6 +96,11 @@ export class EngineRun {
       await timers.whenIdle();
       if (world.failure !== null) return false;
       if (until()) return true;
+      if (world.process?.hasEnded === true) {
+        world.reap();
+        world.start();
+        continue;
+      }
       const [request] = service.waiting;
       const [late] = service.abandoned;
       if (request !== undefined) service.meet(request, 'ok', 0);
@@ -127,6 +133,7 @@ export class EngineRun {
     if (rare === 5 && scenario.retention)
       return void this.perform(chance.one(['forget 0', 'forget 1', 'forget 2']));
     if (rare === 6 && scenario.deletes === 'reconcile') return void this.perform('sweep');
+    if (rare === 7) return void this.perform('stop');
     if (rare === 4 && chance.below(3) === 0) return this.quiet();
     if (process === null && dice < 60) return void this.perform('start');
     const late = service.abandoned;
@@ -189,6 +196,9 @@ export class EngineRun {
         return world.start();
       case 'crash':
         return world.crash();
+      case 'stop':
+        world.process?.stop();
+        return world.process !== null;
       case 'app':
         return act(world.source, world.scenario, [first, ...rest].join(' '));
       case 'split':

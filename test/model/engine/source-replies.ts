@@ -1,6 +1,6 @@
 /** Owns what the source of the model answers: its ranges, pages of its two feeds, and reads of single documents. */
 import { readFeed, type Change, type FeedName } from '../feeds.ts';
-import { placeOf, type Lag, type Range } from '../source.ts';
+import { PLACES, placeOf, type Lag, type Range } from '../source.ts';
 import type { Answer, Asked } from './memory-service.ts';
 import type { World } from './world.ts';
 import {
@@ -74,6 +74,8 @@ function readDocuments(world: World, { names, range, token, lag }: Reading): Ans
   if (floor > physical.lsn) return UNAVAILABLE;
   const replica = world.source.replica(physical.min, floor, lag);
   const body = names.map((id) => {
+    // A stranger in the target may name a document without a key, which the source does not have.
+    if (placeOf(id) < 0 || placeOf(id) >= PLACES) return { statusCode: 404 };
     const there = placeOf(id) >= physical.min && placeOf(id) < physical.max;
     if (!there) return { statusCode: 410, subStatusCode: 1002 };
     const version = world.source.at(id, replica);

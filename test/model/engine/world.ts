@@ -48,6 +48,14 @@ export class World implements Disposable {
     return true;
   }
 
+  /** Clears away a process that has ended by itself. */
+  reap(): void {
+    if (this.process?.hasEnded !== true) return;
+    this.process.kill();
+    this.process = null;
+    this.timers.forget();
+  }
+
   /** The next process is a cutover. */
   cutOver(options: CutoverOptions): void {
     this.crash();

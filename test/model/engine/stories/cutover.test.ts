@@ -21,7 +21,13 @@ async function cutOver(stopAt = Infinity): Promise<{ phase: string; hasResumed: 
   });
   const phase = (): string => world.process?.ledger.migration.read().phase ?? '';
   let replies = 0;
-  for (; replies < REPLIES_MAX && phase() !== 'committed' && world.failure === null;) {
+  for (
+    ;
+    replies < REPLIES_MAX &&
+    phase() !== 'committed' &&
+    world.failure === null &&
+    world.process?.hasEnded !== true;
+  ) {
     await world.timers.whenIdle();
     const [request] = world.service.waiting;
     if (request === undefined) {
