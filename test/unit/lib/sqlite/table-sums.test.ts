@@ -72,7 +72,8 @@ const change = fc.oneof(
   fc.record({ sql: fc.constant('DELETE FROM large WHERE size > @size') }),
 );
 const values = fc.record({
-  name: fc.string({ maxLength: 2 }),
+  // Few names, so that rows meet.
+  name: fc.constantFrom('a', 'b', ''),
   data: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
   size: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.maxSafeInteger()),
 });
