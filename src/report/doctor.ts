@@ -25,7 +25,8 @@ export function checkText(checks: readonly Check[], previous: Check['about'] | u
   return lines.join('\n');
 }
 
-function indented(head: string, text: string): string[] {
+/** Returns lines of at most 80 columns, with a word before the first. */
+export function indented(head: string, text: string): string[] {
   return wrapText(text, COLUMNS - INDENT - 1).map(
     (line, index) => `${(index === 0 ? head : '').padEnd(INDENT)} ${line}`,
   );

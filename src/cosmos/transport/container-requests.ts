@@ -107,6 +107,7 @@ export class ContainerRequests {
   readonly #same: SameContainer | undefined;
   /** Undefined if the caller gave an HTTP client of its own, which must see every request. */
   readonly #signed: SignedRequests | undefined;
+  #signaturesRefused = 0;
 
   /** With `intended`, requests throw once the name stands for another container, or for none. */
   constructor(account: Account, name: ContainerName, intended?: IntendedContainer) {
@@ -151,26 +152,45 @@ export class ContainerRequests {
     return this.#checked(exchange, call);
   }
 
+  /** How often the service has refused a signature that it had accepted before. */
+  get signaturesRefused(): number {
+    return this.#signaturesRefused;
+  }
+
   /** Sends a ready-made body of operations to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
+    let { exchange, isUsed } = await this.#sendBatch(call);
+    // A refused request was not tried. The SDK signs it again.
+    if (isUsed && !exchange.ok && exchange.trouble.status === 401) {
+      this.#signaturesRefused += 1;
+      this.#signed?.forget();
+      ({ exchange } = await this.#sendBatch(call));
+    }
+    // The SDK makes the next request itself: it may find another region, key or token.
+    if (!exchange.ok) this.#signed?.forget();
+    return this.#checked(exchange, call);
+  }
+
+  /** Sends a batch; `isUsed`: with a signature that another batch was sent with. */
+  async #sendBatch(call: BatchCall): Promise<{ readonly exchange: Exchange; readonly isUsed: boolean }> {
     const { body, rangeId, sessionToken } = call;
     const kind = kindOf(call);
     const parcel = { access: 'write', body } as const;
     let isAgain = false;
+    let isUsed = false;
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
       // The signature was refused.
       if (isAgain) this.#signed?.forget();
       isAgain = true;
       const signed = this.#signed?.find(kind);
+      isUsed = signed !== undefined;
       if (signed !== undefined)
         return this.#account.transport.resend(signed, passage, { rangeId, sessionToken, signal });
       await this.#bulk(call, passage, signal);
       const { request, reply } = passage;
       if (request !== undefined && reply?.status === 200) this.#signed?.keep(kind, request);
     });
-    // The SDK makes the next request itself: it may find another region, key or token.
-    if (!exchange.ok) this.#signed?.forget();
-    return this.#checked(exchange, call);
+    return { exchange, isUsed };
   }
 
   async #bulk(

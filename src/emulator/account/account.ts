@@ -18,6 +18,7 @@ import type { RangeModel } from '../partitions/ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 import { RequestCounts } from '../http/request-counts.ts';
 import { RuMeter, type Priority } from '../partitions/ru-meter.ts';
+import type { Deviation } from './deviations.ts';
 import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
 interface StoredOffer extends Pick<OfferModel, 'offerResourceId' | 'throughput' | 'history'> {
@@ -77,6 +78,10 @@ export class LocalAccount {
 
   get settings(): Settings {
     return this.#settings;
+  }
+
+  deviates(deviation: Deviation): boolean {
+    return this.#settings.deviations.includes(deviation);
   }
 
   /** Changes some settings. `avad` starts or stops the recording of changes. A changed lag starts from now. */

@@ -5,6 +5,7 @@
  */
 import { isObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
+import { DEVIATIONS, type Deviation } from './deviations.ts';
 
 export interface Settings {
   /** Whether the account records and serves change feeds with all versions and deletes (AVAD). */
@@ -31,6 +32,8 @@ export interface Settings {
   readonly pageBytes: number;
   /** How long it takes to create ranges when throughput is raised beyond what the current ranges can carry. */
   readonly scaleUpMs: number;
+  /** How the account differs from what the service is believed to do, to test clients. */
+  readonly deviations: readonly Deviation[];
 }
 
 const GB = 1024 ** 3;
@@ -48,6 +51,7 @@ export const DEFAULT_SETTINGS: Settings = {
   replicaLagMs: 0,
   pageBytes: 4 * 1024 * 1024,
   scaleUpMs: 1_000,
+  deviations: [],
 };
 
 const CHOICES: Partial<Record<keyof Settings, readonly string[]>> = {
@@ -61,6 +65,11 @@ function checked(name: keyof Settings, value: unknown): unknown {
   if (choices !== undefined) {
     if (typeof value === 'string' && choices.includes(value)) return value;
     throw new Refusal(400, `${name} is one of ${choices.join(', ')}.`);
+  }
+  if (name === 'deviations') {
+    const known: readonly unknown[] = DEVIATIONS;
+    if (Array.isArray(value) && value.every((one) => known.includes(one))) return value;
+    throw new Refusal(400, `deviations is a list of names of ${DEVIATIONS.join(', ')}.`);
   }
   if (typeof DEFAULT_SETTINGS[name] === 'boolean') {
     if (typeof value === 'boolean') return value;

@@ -6,8 +6,8 @@
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import type { LocalAccount } from '../account/account.ts';
 import { extractKey, itemTtl, keyText } from '../account/container-definition.ts';
-import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
-import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
+import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
+import { maxDepth, normalizeNumbers, roundNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { Refusal } from '../http/refusal.ts';
 import { countTerms } from './index-terms.ts';
@@ -63,6 +63,19 @@ function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]):
   return left.length === right.length && left.every((value, level) => Object.is(value, right[level]));
 }
 
+/** Returns a key as the account takes it. */
+export function keyAs(account: LocalAccount, key: readonly KeyComponent[]): readonly KeyComponent[] {
+  if (!account.deviates('integer-keys-as-text')) return key;
+  return key.map((value) => (Number.isInteger(value) ? String(value) : value));
+}
+
+function hasObjectKey({ definition }: ContainerModel, document: JsonObject): boolean {
+  return definition.keyPaths.some((path) => {
+    const value = valueAtPath(document, path);
+    return typeof value === 'object' && value !== null;
+  });
+}
+
 /**
  * Checks and measures a document. `statedKey` is the key that the request states, which must equal the key in the
  * document. `parsed` is the parsed text, from a caller that already has it.
@@ -81,7 +94,9 @@ export function receive(
   if (text.length > DEPTH_MAX && maxDepth(text) > DEPTH_MAX) {
     throw new Refusal(400, `The document is nested more than ${DEPTH_MAX} levels deep.`);
   }
-  const keyValues = extractKey(definition, parsed);
+  const keyValues = keyAs(account, extractKey(definition, parsed));
+  if (account.deviates('object-keys-refused') && hasObjectKey(container, parsed))
+    throw new Refusal(400, 'A partition key value must not be an object or an array.');
   completeKey(container, statedKey);
   if (!sameKey(keyValues, statedKey)) {
     throw new Refusal(
@@ -99,6 +114,14 @@ export function receive(
     break;
   }
   if (account.settings.numbers === 'service') clean = normalizeNumbers(clean);
+  if (account.deviates('rounded-integers'))
+    clean = roundNumbers(clean, (text) => /^-?\d{16,}$/.test(text), String);
+  if (account.deviates('rounded-fractions'))
+    clean = roundNumbers(
+      clean,
+      (text) => text.includes('.'),
+      (value) => String(Number(value.toFixed(6))),
+    );
   const openText = clean.slice(skipSpace(clean, 0), clean.lastIndexOf('}'));
   const bytes = Buffer.byteLength(openText) + 1;
   if (bytes > DOCUMENT_BYTES_MAX) {

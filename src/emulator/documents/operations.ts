@@ -11,7 +11,7 @@ import { CONFLICT_RU, writeCharge, POINT_MISS_RU, readCharge, replaceCharge } fr
 import { keyText } from '../account/container-definition.ts';
 import { valueAtPath } from '../json/json-value.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
-import { checkId, completeKey, receive, type IncomingDocument } from './incoming-document.ts';
+import { checkId, completeKey, keyAs, receive, type IncomingDocument } from './incoming-document.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { rangeOf, type RangeModel } from '../partitions/ranges.ts';
 import { patchDocument, type PatchRequest } from './patch.ts';
@@ -58,7 +58,8 @@ export function locate(container: ContainerModel, key: readonly KeyComponent[]):
   return { epk, range: rangeOf(container.ranges, epk) };
 }
 
-export function execute(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
+export function execute(transaction: WriteTransaction, given: DocumentOperation): OperationOutcome {
+  const operation = { ...given, key: keyAs(transaction.account, given.key) };
   switch (operation.kind) {
     case 'create':
     case 'upsert':
@@ -108,8 +109,12 @@ function etagMatches(condition: string, etag: string): boolean {
   return condition === '*' || condition === etag || `"${condition}"` === etag;
 }
 
-function checkConditions(operation: DocumentOperation, row: DocumentRow): void {
-  const { ifMatch, ifNoneMatch } = operation;
+function checkConditions(
+  { account }: WriteTransaction,
+  { ifMatch, ifNoneMatch }: DocumentOperation,
+  row: DocumentRow,
+): void {
+  if (account.deviates('conditions-ignored')) return;
   if (ifMatch !== undefined && !etagMatches(ifMatch, row.etag)) throw preconditionFailed(row);
   if (ifNoneMatch !== undefined && etagMatches(ifNoneMatch, row.etag)) throw preconditionFailed(row);
 }
@@ -164,15 +169,15 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
   if (before.key !== incoming.key) {
     throw new Refusal(409, 'Another partition key value with the same hash holds this id.', {
       substatus: 3302,
-      chargeRu: CONFLICT_RU,
+      chargeRu: conflictRu(transaction),
     });
   }
   if (operation.kind === 'create') {
     throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
-      chargeRu: CONFLICT_RU,
+      chargeRu: conflictRu(transaction),
     });
   }
-  checkConditions(operation, before);
+  checkConditions(transaction, operation, before);
   return overwrite(transaction, range, before, incoming);
 }
 
@@ -189,7 +194,7 @@ function replace(transaction: WriteTransaction, operation: DocumentOperation): O
   const range = rangeOf(container.ranges, incoming.epk);
   const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
   if (before === undefined) throw missing(id);
-  checkConditions(operation, before);
+  checkConditions(transaction, operation, before);
   if (incoming.id !== id) takeId(transaction, range, incoming);
   return overwrite(transaction, range, before, incoming);
 }
@@ -211,7 +216,7 @@ function patch(transaction: WriteTransaction, operation: DocumentOperation): Ope
   const location = locate(container, operation.key);
   const before = present(transaction, location, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
-  checkConditions(operation, before);
+  checkConditions(transaction, operation, before);
   const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
   const incoming = receive(transaction.account, container, text, operation.key);
   if (incoming.id !== id) throw new Refusal(400, 'A patch must not change the id.');
@@ -223,9 +228,13 @@ function remove(transaction: WriteTransaction, operation: DocumentOperation): Op
   const location = locate(transaction.container, operation.key);
   const before = present(transaction, location, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
-  checkConditions(operation, before);
+  checkConditions(transaction, operation, before);
   transaction.remove(location.range, before, false);
   return { status: 204, range: location.range, chargeRu: writeCharge(before.bytes, before.terms) };
+}
+
+function conflictRu({ account }: WriteTransaction): number {
+  return account.deviates('dear-conflicts') ? 20 * CONFLICT_RU : CONFLICT_RU;
 }
 
 function written(status: number, range: RangeModel, row: DocumentRow, chargeRu: number): OperationOutcome {
@@ -238,7 +247,7 @@ function insert(
   incoming: IncomingDocument,
 ): DocumentRow | undefined {
   refuseOverfull(transaction, range, incoming, 0);
-  const values = uniqueValues(transaction.container, incoming);
+  const values = uniqueValues(transaction, incoming);
   refuseTaken(transaction, incoming, values);
   const row = transaction.insert(range, incoming);
   if (row !== undefined) claim(transaction, row, values);
@@ -253,7 +262,7 @@ function overwrite(
   patchOperations?: number,
 ): OperationOutcome {
   refuseOverfull(transaction, range, incoming, before.bytes);
-  const values = uniqueValues(transaction.container, incoming);
+  const values = uniqueValues(transaction, incoming);
   refuseTaken(transaction, incoming, values, before.position);
   const terms = changedTerms(
     JSON.parse(`${before.text}}`),
@@ -283,11 +292,12 @@ function refuseOverfull(
 }
 
 /** Returns one text for each unique key of the container. A missing value counts as null. */
-function uniqueValues(container: ContainerModel, incoming: IncomingDocument): string[] {
+function uniqueValues({ account, container }: WriteTransaction, incoming: IncomingDocument): string[] {
   const { uniqueKeys } = container.definition;
+  const absent = account.deviates('missing-is-unique') ? { missingOf: incoming.id } : null;
   if (uniqueKeys.length === 0) return [];
   return uniqueKeys.map((paths) =>
-    JSON.stringify(paths.map((path) => valueAtPath(incoming.parsed, path) ?? null)),
+    JSON.stringify(paths.map((path) => valueAtPath(incoming.parsed, path) ?? absent)),
   );
 }
 
@@ -306,7 +316,7 @@ function refuseTaken(
     if (position === undefined || position === ownPosition) continue;
     const holder = must(account.documents.at(position), 'every unique value belongs to a stored document');
     if (!transaction.hasExpired(holder)) {
-      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: CONFLICT_RU });
+      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: conflictRu(transaction) });
     }
     transaction.remove(rangeOf(container.ranges, holder.epk), holder, true);
   }

@@ -32,6 +32,8 @@ export interface DocumentVersion {
 
 /** How many recent transactions a range keeps in memory for readers of a lagging replica. */
 const COMMITS_KEPT = 10_000;
+/** What the deviation `renames-with-new-rid` adds to the number in a `_rid`. */
+const NEW_RID_OFFSET = 2 ** 24;
 
 export class WriteTransaction {
   readonly container: ContainerModel;
@@ -91,7 +93,11 @@ export class WriteTransaction {
   }
 
   expiryOf(ttl: number | undefined): number | null {
-    return expiryOf(this.container.definition.defaultTtl, ttl, this.nowTs);
+    const { defaultTtl } = this.container.definition;
+    const { account, nowTs } = this;
+    if (defaultTtl === null && account.deviates('ttl-without-switch')) return expiryOf(-1, ttl, nowTs);
+    if (defaultTtl === -1 && account.deviates('ttl-ignored')) return null;
+    return expiryOf(defaultTtl, ttl, nowTs);
   }
 
   /** Inserts a document; undefined if its id and key are taken. */
@@ -109,13 +115,18 @@ export class WriteTransaction {
   }
 
   replace(range: RangeModel, before: DocumentRow, version: DocumentVersion): DocumentRow {
-    const row = this.#rowOf(range, version, before.position);
+    const { account } = this;
+    const isRename = before.id !== version.id;
+    const hasNewRid = isRename && account.deviates('renames-with-new-rid');
+    const item = itemNumberOf(before.position) + (hasNewRid ? NEW_RID_OFFSET : 0);
+    const row = this.#rowOf(range, version, before.position, item);
     const staged = this.#stagedOf(range);
     this.#keepForLaggards(before, staged.lsn);
-    this.account.documents.update(row);
+    account.documents.update(row);
     staged.bytes += row.bytes - before.bytes;
     staged.writes += 1;
-    this.#record(row, 'replace', before.lsn);
+    if (isRename && account.deviates('renames-as-creates')) this.#record(row, 'create', undefined);
+    else if (isRename || !account.deviates('no-replaces')) this.#record(row, 'replace', before.lsn);
     return row;
   }
 
@@ -131,10 +142,15 @@ export class WriteTransaction {
     this.#recordDelete(before, staged.lsn, expired);
   }
 
-  #rowOf(range: RangeModel, version: DocumentVersion, position: number): DocumentRow {
+  #rowOf(
+    range: RangeModel,
+    version: DocumentVersion,
+    position: number,
+    item = itemNumberOf(position),
+  ): DocumentRow {
     const staged = this.#stagedOf(range);
     const etag = etagOf(staged.lsn, staged.writes, range.id, this.nowTs);
-    const rid = this.container.documentRid(itemNumberOf(position));
+    const rid = this.container.documentRid(item);
     const text =
       `${version.openText},"_rid":"${rid}","_self":"${this.container.self}docs/${rid}/",` +
       `"_etag":"\\"${etag}\\"","_attachments":"attachments/","_ts":${this.nowTs}`;
@@ -161,29 +177,25 @@ export class WriteTransaction {
   }
 
   #record(row: DocumentRow, operationType: 'create' | 'replace', previousLsn: number | undefined): void {
-    if (!this.account.settings.avad) return;
+    const { account } = this;
+    if (!account.settings.avad) return;
     const previous = previousLsn === undefined ? '' : `,"previousImageLSN":${previousLsn}`;
-    const metadata = `{"operationType":"${operationType}","lsn":${row.lsn},"crts":${row.ts}${previous}}`;
-    this.account.feeds.record({ ...row, entry: `{"current":${row.text}},"metadata":${metadata}}` });
+    const metadata = `{"operationType":"${operationType}","lsn":${this.#shown(row.lsn)},"crts":${row.ts}${previous}}`;
+    account.feeds.record({ ...row, entry: `{"current":${row.text}},"metadata":${metadata}}` });
   }
 
   #recordDelete(before: DocumentRow, lsn: number, expired: boolean): void {
     if (!this.account.settings.avad) return;
-    const values = JSON.parse(before.key) as unknown[];
-    const keyMembers = this.container.definition.keyNames.flatMap((name, level) => {
-      const value = values[level];
-      // The entry leaves out a missing key value, which the stored key writes as {}.
-      return isObject(value) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
-    });
     const metadata = {
       operationType: 'delete',
-      lsn,
+      lsn: this.#shown(lsn),
       crts: this.nowTs,
       previousImageLSN: before.lsn,
       timeToLiveExpired: expired,
       id: before.id,
     };
-    const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyMembers.join(',')}}}`;
+    const key = this.#keyOfDelete(before).join(',');
+    const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${key}}}`;
     const { container, range, epk } = before;
     const [ts, bytes] = [this.nowTs, metadataJson.length];
     this.account.feeds.record({
@@ -194,6 +206,25 @@ export class WriteTransaction {
       ts,
       bytes,
       entry: `{"metadata":${metadataJson}}`,
+    });
+  }
+
+  /** Returns the LSN as the feed of all versions shows it. */
+  #shown(lsn: number): number {
+    return this.account.deviates('other-lsns') ? lsn + 1000 : lsn;
+  }
+
+  /** Returns the members that name the key of a deleted document. */
+  #keyOfDelete({ key }: DocumentRow): readonly string[] {
+    const values = JSON.parse(key) as unknown[];
+    const { keyNames } = this.container.definition;
+    const { account } = this;
+    const isCut = account.deviates(keyNames.length > 1 ? 'deletes-with-one-level' : 'deletes-without-key');
+    return keyNames.slice(0, isCut ? Math.min(1, keyNames.length - 1) : undefined).flatMap((name, level) => {
+      const value = values[level];
+      // The entry leaves out a missing key value, which the stored key writes as {}.
+      if (!isObject(value)) return [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
+      return account.deviates('missing-keys-as-null') ? [`${JSON.stringify(name)}:null`] : [];
     });
   }
 

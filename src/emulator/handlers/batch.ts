@@ -65,8 +65,9 @@ function readItems(request: GatewayRequest): Item[] {
   const parsed = request.anyJsonBody();
   if (!Array.isArray(parsed)) throw new Refusal(400, 'A batch is a JSON array of operations.');
   if (parsed.length === 0) throw new Refusal(400, 'Batch request has no operations.');
-  if (parsed.length > OPERATIONS_MAX) {
-    throw new Refusal(400, `A batch has 1 to ${OPERATIONS_MAX} operations, not ${parsed.length}.`);
+  const most = request.account.deviates('batches-of-50') ? OPERATIONS_MAX / 2 : OPERATIONS_MAX;
+  if (parsed.length > most) {
+    throw new Refusal(400, `A batch has 1 to ${most} operations, not ${parsed.length}.`);
   }
   const { body } = request;
   const start = skipSpace(body, 0);

@@ -203,7 +203,9 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
     query.countsAll && scope.key === undefined && limits.continuation === undefined
       ? countPage(query, request.account.documents.count(windowOf(request, container, scope)))
       : runPage(query, documentsIn(request, container, scope, query), limits);
-  const chargeRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
+  const costRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
+  const isDear = query.countsAll && request.account.deviates('dear-counts');
+  const chargeRu = isDear ? 100 * costRu : costRu;
   for (const range of visited)
     request.account.charge(container, range, chargeRu / visited.length, request.priority);
   const only = visited.length === 1 ? visited[0] : undefined;

@@ -29,6 +29,8 @@ export interface AuthSettings {
   readonly aad: boolean;
   /** The machine's own time, in which clients date their signatures. The emulated clock does not affect it. */
   readonly nowMs: number;
+  /** How old a signature may be; by default as old as the service allows. */
+  readonly ageMaxMs?: number | undefined;
 }
 
 /** The service refuses a token whose date differs by more than this from the service's time (fact SVC-40). */
@@ -60,7 +62,7 @@ export function authorize(request: AuthRequest, settings: AuthSettings): void {
 function authorizeKey(request: AuthRequest, settings: AuthSettings, signature: string): void {
   const xDate = request.headers['x-ms-date'] ?? '';
   const date = xDate === '' ? (request.headers['date'] ?? '') : '';
-  checkDate(xDate || date, settings.nowMs);
+  checkDate(xDate || date, settings);
   const payload = signedPayload(request, xDate, date);
   if (isSignedBy(settings.key, payload, signature)) return;
   if (settings.readonlyKey === undefined || !isSignedBy(settings.readonlyKey, payload, signature)) {
@@ -140,14 +142,14 @@ function decodeOrEmpty(text: string): string {
 /** The date format that the service requires. Date.parse alone would accept "1" as a date. */
 const RFC_1123 = /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} gmt$/i;
 
-function checkDate(date: string, nowMs: number): void {
+function checkDate(date: string, { nowMs, ageMaxMs = SKEW_MAX_MS }: AuthSettings): void {
   const atMs = RFC_1123.test(date) ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(atMs)) {
     throw unauthorized(
       "The input date header is missing or is not an RFC 1123 date; send 'x-ms-date' or 'date'.",
     );
   }
-  if (Math.abs(atMs - nowMs) > SKEW_MAX_MS) {
+  if (nowMs - atMs > ageMaxMs || atMs - nowMs > SKEW_MAX_MS) {
     throw unauthorized(
       'The authorization token is not valid at the current time. Create another token and retry ' +
         `(token time: ${new Date(atMs).toUTCString()}, current server time: ${new Date(nowMs).toUTCString()}).`,

@@ -120,8 +120,10 @@ export class Dispatcher {
   }
 
   #authorize({ method, headers }: GatewayRequest, signed: SignedResource): void {
-    const nowMs = this.#account.machineMs();
-    authorize({ method, headers, ...signed }, { ...this.#keys, aad: this.#account.settings.aad, nowMs });
+    const account = this.#account;
+    const ageMaxMs = account.deviates('signatures-expire') ? 3000 : undefined;
+    const settings = { ...this.#keys, aad: account.settings.aad, nowMs: account.machineMs(), ageMaxMs };
+    authorize({ method, headers, ...signed }, settings);
   }
 
   /** Returns the account's URL by the name that the client has used, since other names may not lead here from there. */

@@ -247,3 +247,14 @@ export function normalizeNumbers(text: string): string {
     return Number.isFinite(value) ? String(value === 0 ? 0 : value) : token;
   });
 }
+
+/** Returns the text with the numbers that `isMeant` accepts in the form that `as` gives them. */
+export function roundNumbers(
+  text: string,
+  isMeant: (number: string) => boolean,
+  as: (value: number) => string,
+): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    token.startsWith('"') || !isMeant(token) ? token : as(Number(token)),
+  );
+}

@@ -11,6 +11,7 @@ import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { RangeModel } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
+import { elementsOf, withoutMembers } from '../json/json-text.ts';
 
 export type ChangeFeedMode = 'latest-version' | 'all-versions';
 
@@ -48,10 +49,10 @@ function etagOf(mode: ChangeFeedMode, lsn: number): string {
   return `"${lsn}${MARK[mode]}"`;
 }
 
-function parsePosition(mode: ChangeFeedMode, etag: string): number {
+function parsePosition(account: LocalAccount, mode: ChangeFeedMode, etag: string): number {
   const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
   if (digits === undefined) throw new Refusal(400, `Invalid Continuation Token: ${etag} in if-none-match.`);
-  if (mark !== MARK[mode])
+  if (mark !== MARK[mode] && !account.deviates('feeds-share-positions'))
     throw new Refusal(400, `The continuation ${etag} is of the other mode of the change feed.`);
   return Number(digits);
 }
@@ -61,11 +62,12 @@ interface Start {
   readonly afterTs: number;
 }
 
-function startOf(request: FeedRequest): Start {
+function startOf(account: LocalAccount, request: FeedRequest): Start {
   const { ifNoneMatch, ifModifiedSince } = request;
   if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
   // A reader that started at a time sends that time and an etag with its later pages. The etag is more precise.
-  if (ifNoneMatch !== undefined) return { after: parsePosition(request.mode, ifNoneMatch), afterTs: -1 };
+  if (ifNoneMatch !== undefined)
+    return { after: parsePosition(account, request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
   const timeMs = Date.parse(ifModifiedSince);
   if (Number.isNaN(timeMs))
@@ -109,7 +111,7 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   dropOldChanges(account);
   if (
     request.ifNoneMatch !== '*' &&
-    parsePosition(request.mode, request.ifNoneMatch) < request.range.avadFloor
+    parsePosition(account, request.mode, request.ifNoneMatch) < request.range.avadFloor
   ) {
     throw new Refusal(400, 'The continuation is older than the retention period of the change feed.');
   }
@@ -124,7 +126,7 @@ export function readFeed(
   request: FeedRequest,
 ): ChangeFeedPage {
   refuseUnavailable(account, request);
-  const start = startOf(request);
+  const start = startOf(account, request);
   const window: FeedWindow = {
     container: container.number,
     range: request.range.id,
@@ -143,7 +145,8 @@ export function readFeed(
   const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
   if (edge.length === 0) {
     const etag = etagOf(request.mode, Math.max(start.after, request.visibleLsn));
-    return { count: 0, body: null, etag, chargeRu: EMPTY_POLL_RU };
+    const chargeRu = account.deviates('dear-empty-pages') ? 10 * EMPTY_POLL_RU : EMPTY_POLL_RU;
+    return { count: 0, body: null, etag, chargeRu };
   }
   const filled = { ...window, upTo };
   // Whether a replaced version is shown depends on the newest transaction that the reader sees, not on the end of the
@@ -156,7 +159,8 @@ export function readFeed(
   // The last transaction may have more documents than `edge` has measured. They are charged as documents of average
   // size.
   const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
-  return { ...page, etag: etagOf(request.mode, upTo), chargeRu };
+  const body = request.mode === 'latest-version' ? deviating(account, page.body) : page.body;
+  return { ...page, body, etag: etagOf(request.mode, upTo), chargeRu };
 }
 
 /**
@@ -181,4 +185,15 @@ function endOfPage(
   }
   // Nothing is left in the window, so the page ends at the newest transaction that the reader sees.
   return edge.length < limit ? visible : current;
+}
+
+/** Returns the documents of a page as a deviation of the account asks. */
+function deviating(account: LocalAccount, body: Buffer | null): Buffer | null {
+  const isReversed = account.deviates('feed-newest-first');
+  const lacksLsn = account.deviates('feed-without-lsn');
+  if (body === null || (!isReversed && !lacksLsn)) return body;
+  const list = `[${body.toString()}]`;
+  const documents = [...elementsOf(list, 0)].map(({ start, end }) => list.slice(start, end));
+  const shown = lacksLsn ? documents.map((text) => withoutMembers(text, new Set(['_lsn']))) : documents;
+  return Buffer.from((isReversed ? shown.toReversed() : shown).join(','));
 }

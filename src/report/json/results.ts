@@ -15,7 +15,7 @@ import {
   VERIFY_RESULT,
   VERIFY_UNFINISHED,
 } from './run-results.ts';
-import { DOCTOR_RESULT, KEY_RESULT, EMULATOR_READY, DEMO_RESULT } from './tool-results.ts';
+import { DOCTOR_RESULT, PROBES_RESULT, KEY_RESULT, EMULATOR_READY, DEMO_RESULT } from './tool-results.ts';
 import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
 import {
@@ -86,7 +86,7 @@ export const MESSAGE = object({
 
 /** The results that `--json` prints on stdout, by command. */
 export const RESULTS = {
-  doctor: [DOCTOR_RESULT, FAILURE],
+  doctor: [DOCTOR_RESULT, PROBES_RESULT, FAILURE],
   copy: [RUN_RESULT, DRY_RUN, SKIPPED, FAILURE],
   tail: [RUN_RESULT, SKIPPED, FAILURE],
   verify: [VERIFY_RESULT, VERIFY_UNFINISHED, SKIPPED, FAILURE],

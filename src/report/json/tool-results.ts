@@ -31,6 +31,22 @@ export const DOCTOR_RESULT = object({
   error: optional(ERROR),
 });
 
+export const PROBES_RESULT = object({
+  command: constant('doctor'),
+  complete: flag('false: a claim does not hold, or the report was not written'),
+  probes: list(
+    object({
+      id: text('stable, for scripts'),
+      fact: text('id in docs/internals'),
+      claim: text('what cosmig relies on'),
+      state: oneOf(['holds', 'differs', 'not asked']),
+      seen: nullable(text()),
+      note: nullable(text('what changes for a migration, or why the question was not asked')),
+    }),
+  ),
+  error: optional(ERROR),
+});
+
 export const KEY_RESULT = object({
   command: constant('key'),
   complete,

@@ -66,6 +66,7 @@ export interface AccountSettings {
   readonly ru?: 'metered' | 'off';
   readonly numbers?: 'verbatim' | 'service';
   readonly queries?: 'direct' | 'planned';
+  readonly deviations?: readonly string[];
 }
 
 export interface RangeState {

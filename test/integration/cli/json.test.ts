@@ -53,6 +53,8 @@ test('json: a migration with every command -> every result and line fits its sch
 
   expect(await ask('doctor', ...SPEC)).toMatchObject([0, { complete: true }]);
   expect(await ask('doctor', ...SPEC, '--deletes', 'avad')).toMatchObject([3, { complete: false }]);
+  const probing = ['--probe', 'shop/cosmig-probe'];
+  expect(await ask('doctor', ...SPEC, ...probing)).toMatchObject([0, { probes: [{}] }]);
   expect(await ask('verify', ...SPEC)).toMatchObject([7, { equal: null, error: { code: 'ledger' } }]);
   expect(await ask('copy', ...SPEC)).toMatchObject([3, { complete: false }]);
   expect(await ask('copy --dry-run --yes', ...SPEC)).toMatchObject([0, { dryRun: true }]);

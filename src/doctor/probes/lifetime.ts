@@ -1,0 +1,44 @@
+/** What cosmig relies on where documents expire. Both probes wait for a document that lives for a second. */
+import type { Probe } from './probe.ts';
+import { flatText } from './scratch.ts';
+
+/** Longer than a second, and the service's time has whole seconds. */
+const EXPIRED_AFTER_MS = 3200;
+
+export const LIFETIME: readonly Probe[] = [
+  {
+    id: 'ttl-on',
+    fact: 'SVC-11',
+    claim: 'where time to live is on without a default, a document expires by its own ttl',
+    otherwise: 'copies stay that should expire, or expire otherwise: do not use --ttl remaining',
+    waits: true,
+    ask: async ({ flat }) => {
+      const [key, id] = [['ttl-on'], 'ttl-on'];
+      const created = await flat.one({ verb: 'create', key, text: flatText(id, id, { ttl: 1 }) });
+      await flat.pause(EXPIRED_AFTER_MS);
+      const { status } = await flat.one({ verb: 'read', key, id });
+      return {
+        holds: created.status === 201 && status === 404,
+        seen: `create ${created.status}, read ${status} when it should have expired`,
+      };
+    },
+  },
+  {
+    id: 'ttl-off',
+    fact: 'SVC-11',
+    claim: 'where time to live is off, the ttl of a document has no effect',
+    otherwise: 'documents of the source may disappear that cosmig expects to stay: report this',
+    waits: true,
+    ask: async ({ levels }) => {
+      const [key, id] = [['ttl', 'off'], 'ttl-off'];
+      const text = JSON.stringify({ id, nested: { one: 'ttl' }, two: 'off', ttl: 1 });
+      const created = await levels.one({ verb: 'create', key, text });
+      await levels.pause(EXPIRED_AFTER_MS);
+      const { status } = await levels.one({ verb: 'read', key, id });
+      return {
+        holds: created.status === 201 && status === 200,
+        seen: `create ${created.status}, read ${status} after its ttl`,
+      };
+    },
+  },
+];

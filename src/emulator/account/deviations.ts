@@ -1,0 +1,56 @@
+/**
+ * Ways in which the account differs, on request, from what the service is believed to do: one for each belief. Clients
+ * are tested against each: they must notice, adapt, or not depend on it. The setting `deviations` names those in force.
+ */
+export const DEVIATIONS = [
+  /** A page of the latest-version feed begins with the newest change. */
+  'feed-newest-first',
+  /** A feed that has nothing new answers 200 with an empty page, not 304. */
+  'feed-ends-with-200',
+  /** Documents in the latest-version feed have no `_lsn`. */
+  'feed-without-lsn',
+  /** A position of one feed is accepted by the other. */
+  'feeds-share-positions',
+  /** The LSNs in the feed of all versions are not those of session tokens. */
+  'other-lsns',
+  /** The feed of all versions has no replaces. */
+  'no-replaces',
+  /** A replace with another id is shown as a create by the feed of all versions. */
+  'renames-as-creates',
+  /** A delete from a container with one key path does not name the key. */
+  'deletes-without-key',
+  /** A delete from a container with several key paths names the first level only. */
+  'deletes-with-one-level',
+  /** A delete shows a missing key value as null. */
+  'missing-keys-as-null',
+  /** A read with a session token from the future is answered. */
+  'future-tokens-served',
+  /** A refused create, an empty page of a feed, and a count cost many times as much. */
+  'dear-conflicts',
+  'dear-empty-pages',
+  'dear-counts',
+  /** Integers beyond 2^53 are rounded to what a double can hold. */
+  'rounded-integers',
+  /** Fractions are rounded to six digits. */
+  'rounded-fractions',
+  /** A document with an object at a key path is refused. */
+  'object-keys-refused',
+  /** A whole number as a key is the same as its text. */
+  'integer-keys-as-text',
+  /** A replace with another id makes a document with another `_rid`. */
+  'renames-with-new-rid',
+  /** Documents that lack a unique value do not conflict. */
+  'missing-is-unique',
+  /** A bulk request has at most 50 operations. */
+  'batches-of-50',
+  /** A signature is accepted for three seconds. */
+  'signatures-expire',
+  /** The etag that a write names is not compared. */
+  'conditions-ignored',
+  /** The `ttl` of a document has no effect where the container names no default lifetime. */
+  'ttl-ignored',
+  /** The `ttl` of a document has an effect where time to live is switched off. */
+  'ttl-without-switch',
+] as const;
+
+export type Deviation = (typeof DEVIATIONS)[number];

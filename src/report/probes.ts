@@ -1,0 +1,80 @@
+/** The result of `cosmig doctor --probe`: a few lines for each question, and the file to attach to an issue. */
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import type { ProbeResult } from '../doctor/probes/probe.ts';
+import { pluralize } from '../lib/counting.ts';
+import { LedgerError, MismatchError, type CosmigError } from '../lib/errors.ts';
+import { describeFsError } from '../lib/fs-error.ts';
+import { safeStringify } from '../lib/json/json.ts';
+import { OWNER_ONLY } from '../lib/sqlite/file.ts';
+import { readVersion } from '../lib/version.ts';
+import { indented } from './doctor.ts';
+
+/** List price of 100 RU/s for an hour, in US cents; the service bills at least an hour. */
+const CENTS_PER_100_RU = 0.8;
+
+/** Returns what the scratch containers cost, in words. */
+export function costText(ruPerSecond: number): string {
+  const cents = Math.ceil((ruPerSecond / 100) * CENTS_PER_100_RU);
+  return `${ruPerSecond} RU/s for an hour, which is what the service bills: about ${cents} US cents by its list price; less than a cent on a serverless account`;
+}
+
+export function probeText({ id, fact, state, claim, seen, note }: ProbeResult): string {
+  const lines = indented(`  ${state}`, `${id} (${fact}): ${claim}`);
+  if (seen !== null) lines.push(...indented('    seen', seen));
+  if (note !== null) lines.push(...indented(state === 'differs' ? '    now' : '    why', note));
+  return lines.join('\n');
+}
+
+export function probesSummary(results: readonly ProbeResult[]): string {
+  const count = (state: ProbeResult['state']): number => results.filter((one) => one.state === state).length;
+  return `${pluralize(results.length, 'question')}: ${count('holds')} hold, ${count('differs')} differ, ${count('not asked')} not asked; the scratch containers are removed`;
+}
+
+/** Returns the error with which the command ends, or undefined if nothing differs. */
+export function errorForProbes(results: readonly ProbeResult[]): MismatchError | undefined {
+  const differing = results.filter(({ state }) => state === 'differs').map(({ id }) => id);
+  if (differing.length === 0) return undefined;
+  return new MismatchError(`the service differs from what cosmig relies on: ${differing.join(', ')}`, {
+    why: 'each of them says above what changes for a migration',
+    hint: 'attach the file of --report to an issue of cosmig before you migrate this account',
+  });
+}
+
+/** Returns what the report file holds: no key, no name of the account, the database or a container. */
+export function probesReport(
+  results: readonly ProbeResult[],
+  { endpoint, nowMs }: { readonly endpoint: string; readonly nowMs: number },
+): Readonly<Record<string, unknown>> & { readonly probes: readonly ProbeResult[] } {
+  const { hostname } = new URL(endpoint);
+  return {
+    versions: { cosmig: readVersion(), node: process.versions.node },
+    at: new Date(nowMs).toISOString(),
+    // Reports of one account can be recognised, while its name stays unknown.
+    account: createHash('sha256').update(hostname).digest('hex').slice(0, 16),
+    probes: results,
+  };
+}
+
+/** Renders the report as JSON with one answer on each line. */
+function linesOf({ probes, ...head }: ReturnType<typeof probesReport>): string {
+  const answers = probes.map((probe) => safeStringify(probe)).join(',\n');
+  return `${safeStringify(head).slice(0, -1)},"probes":[\n${answers}\n]}`;
+}
+
+/** Writes the report; returns the error if it could not be written. */
+export function writeProbesReport(
+  path: string,
+  report: ReturnType<typeof probesReport>,
+): CosmigError | undefined {
+  try {
+    writeFileSync(path, `${linesOf(report)}\n`, { mode: OWNER_ONLY });
+    return undefined;
+  } catch (error) {
+    return new LedgerError(`the report cannot be written to ${path}`, {
+      why: describeFsError(error),
+      hint: 'the answers are shown above; run cosmig doctor --probe again with another --report',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+/** Runs `cosmig doctor --probe` and shows each answer as it comes. */
+import type { Result } from '../../cli/command.ts';
+import type { ProbeResult } from '../../doctor/probes/probe.ts';
+import { UsageError } from '../../lib/errors.ts';
+import { isLoopback } from '../../spec/connection.ts';
+import { parseContainerName, type ContainerName } from '../../spec/input/values.ts';
+import { errorJson } from '../format.ts';
+import type { PROBES_RESULT } from '../json/tool-results.ts';
+import type { TypeOf } from '../json/schema.ts';
+import {
+  costText,
+  errorForProbes,
+  probesReport,
+  probesSummary,
+  probeText,
+  writeProbesReport,
+} from '../probes.ts';
+import { refuseReport } from '../verify-report-file.ts';
+import { runParts, type SpecContext } from './run-engine.ts';
+
+export interface ProbeAsked {
+  /** The scratch container, as DB/CONTAINER. */
+  readonly probe: string;
+  /** Whether the operator has accepted the cost. */
+  readonly isAccepted: boolean;
+  readonly report: string | undefined;
+}
+
+/** How the name of a scratch container begins, so that a person who finds one knows what it is. */
+const PREFIX = 'cosmig-probe';
+
+export async function runProbesFor(
+  context: SpecContext,
+  { probe, isAccepted, report }: ProbeAsked,
+): Promise<Result> {
+  const { out, signal, abortSignal } = context;
+  const name = nameFrom(probe);
+  const { spec, connections, clock, random, log } = runParts(context);
+  if (report !== undefined) refuseReport(report);
+  // Loaded on demand, since --help needs neither the SDK nor the database.
+  const { runProbes, scratchNames, SCRATCH_RU } = await import('../../doctor/probes/run-probes.ts');
+  const { endpoint } = connections.source;
+  const names = scratchNames(name).map(({ database, container }) => `${database}/${container}`);
+  const cost = costText(names.length * SCRATCH_RU);
+  if (!isAccepted && !isLoopback(new URL(endpoint).hostname)) {
+    throw new UsageError('--probe needs --yes', {
+      why: `it creates ${names.join(' and ')} in ${endpoint}, and removes them at the end: ${cost}`,
+      hint: 'add --yes to accept that',
+    });
+  }
+  out.note(`creating ${names.join(' and ')} in ${endpoint}, removed at the end: ${cost}`);
+  const onResult = (result: ProbeResult): void => {
+    // Not awaited: the few lines fit into the buffer of stdout.
+    void out.line(probeText(result));
+  };
+  const parts = { spec, connections, clock, random, log, signal, abortSignal, name, onResult };
+  const results = await runProbes(parts);
+  const shown = probesReport(results, { endpoint, nowMs: clock.now() });
+  const error =
+    (report === undefined ? undefined : writeProbesReport(report, shown)) ?? errorForProbes(results);
+  const json: TypeOf<typeof PROBES_RESULT> = {
+    command: 'doctor',
+    complete: error === undefined,
+    probes: results,
+    ...errorJson(error),
+  };
+  const result = { json, text: probesSummary(results) };
+  if (error === undefined) return result;
+  out.announce(result);
+  throw error;
+}
+
+function nameFrom(text: string): ContainerName {
+  const name = parseContainerName(text);
+  if ('container' in name && name.container.startsWith(PREFIX)) return name;
+  throw new UsageError(`--probe ${text} does not name a scratch container`, {
+    why: `it is named as DB/CONTAINER, and CONTAINER begins with ${PREFIX}, so that everyone sees what it is`,
+    hint: `for example --probe shop/${PREFIX}`,
+  });
+}

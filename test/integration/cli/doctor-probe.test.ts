@@ -1,0 +1,107 @@
+/** `cosmig doctor --probe`: what it asks, what it leaves behind, and what it notices where an account differs. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PROBES } from '../../../src/doctor/probes/all.ts';
+import { DEVIATIONS, type Deviation } from '../../../src/emulator/account/deviations.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { envOf, SPEC, typed } from '../../helpers/migration/typed.ts';
+import { CosmigRun, type Ran } from '../../helpers/run-cosmig.ts';
+
+/** Which probe notices which deviation of the emulator. */
+const NOTICED: Readonly<Record<Deviation, string>> = {
+  'feed-newest-first': 'feed-order',
+  'feed-ends-with-200': 'feed-end',
+  'feed-without-lsn': 'feed-lsn',
+  'feeds-share-positions': 'feed-positions',
+  'other-lsns': 'all-versions-lsn',
+  'no-replaces': 'all-versions',
+  'renames-as-creates': 'rename-shown',
+  'deletes-without-key': 'delete-key',
+  'deletes-with-one-level': 'delete-levels',
+  'missing-keys-as-null': 'delete-missing-key',
+  'future-tokens-served': 'session-future',
+  'dear-conflicts': 'charge-conflict',
+  'dear-empty-pages': 'charge-empty-page',
+  'dear-counts': 'charge-count',
+  'rounded-integers': 'big-integers',
+  'rounded-fractions': 'fractions',
+  'object-keys-refused': 'key-objects',
+  'integer-keys-as-text': 'key-types',
+  'renames-with-new-rid': 'rename-rid',
+  'missing-is-unique': 'unique-missing',
+  'batches-of-50': 'batch-size',
+  'signatures-expire': 'signatures',
+  'conditions-ignored': 'conditions',
+  'ttl-ignored': 'ttl-on',
+  'ttl-without-switch': 'ttl-off',
+};
+
+const ASK = ['doctor', ...SPEC, '--probe', 'shop/cosmig-probe'];
+
+interface Asked {
+  readonly complete: boolean;
+  readonly probes: ReadonlyArray<Readonly<Record<'id' | 'state' | 'seen' | 'note', string | null>>>;
+}
+
+/** The probes that do not hold, with what was seen. */
+function notHolding({ stdout }: Ran): string[] {
+  const { probes } = JSON.parse(stdout) as Asked;
+  return probes.filter(({ state }) => state !== 'holds').map(({ id, state }) => `${id}: ${state}`);
+}
+
+async function containersOf(move: Move): Promise<string[]> {
+  const { resources } = await move.client.database('shop').containers.readAll().fetchAll();
+  return resources.map(({ id }) => id).toSorted();
+}
+
+describe('cosmig doctor --probe', () => {
+  let move: Move;
+
+  beforeEach(async () => {
+    move = await Move.open({ settings: { avad: true } });
+  });
+  afterEach(async () => {
+    await move[Symbol.asyncDispose]();
+  });
+
+  test('the emulator as it is -> everything holds, the containers are gone, the report has no names', async () => {
+    const report = join(dirname(move.ledgerPath), 'probes.json');
+    const ran = await typed(move, ...ASK, '--report', report, '--json');
+    expect(notHolding(ran)).toEqual([]);
+    expect([ran.code, (JSON.parse(ran.stdout) as Asked).probes.length]).toEqual([0, PROBES.length]);
+    expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
+    const written = readFileSync(report, 'utf8');
+    expect((JSON.parse(written) as Asked).probes).toEqual((JSON.parse(ran.stdout) as Asked).probes);
+    expect(written).not.toMatch(/shop|orders|127\.0\.0\.1|AccountKey/);
+  });
+
+  test('Ctrl-C while it asks -> the containers are gone', async () => {
+    const run = new CosmigRun(ASK, { env: envOf(move), clock: systemClock });
+    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+    expect(await containersOf(move)).toEqual(['by-tenant', 'cosmig-probe', 'cosmig-probe-levels', 'orders']);
+    run.press('SIGINT');
+    expect((await run.ended).code).toBe(130);
+    expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
+  });
+});
+
+test('each deviation of the emulator is noticed by one probe', () => {
+  const ids = PROBES.map(({ id }) => id);
+  expect(Object.keys(NOTICED).toSorted()).toEqual(DEVIATIONS.toSorted());
+  expect(Object.values(NOTICED).toSorted()).toEqual(ids.toSorted());
+});
+
+describe('an account that differs', () => {
+  // Together, since some probes wait for seconds.
+  test.concurrent.each(Object.entries(NOTICED))(
+    '%s -> %s differs, and no other',
+    async (deviation, probe) => {
+      await using move = await Move.open({ settings: { avad: true } });
+      await move.admin.account({ deviations: [deviation] });
+      const ran = await typed(move, ...ASK, '--json');
+      expect([ran.code, notHolding(ran)]).toEqual([4, [`${probe}: differs`]]);
+    },
+  );
+});
