@@ -154,4 +154,16 @@ export const SERVICE_RULES: readonly Rule[] = [
     test: 'test/integration/service/certificates.test.ts',
     by: 'not on this machine',
   },
+  {
+    name: 'a-304-ends-the-search-for-writes',
+    edits: [
+      {
+        file: 'src/engine/cutover/source-ends.ts',
+        find: 'const isBehind = page.status === 304 && (page.lsn ?? -1) < untilLsn;',
+        replace: 'const isBehind = page.status === 304 && untilLsn < 0;',
+      },
+    ],
+    test: 'test/integration/cutover/watch.test.ts',
+    by: 'a replica that lags has nothing newer',
+  },
 ];

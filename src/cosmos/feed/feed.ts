@@ -163,6 +163,12 @@ function asFeedTrouble(trouble: Trouble, mode: FeedMode): Trouble {
   return { ...trouble, kind: 'fatal', what };
 }
 
+/** Returns the trouble of a page whose replica has not come far enough, so that the page is read again. */
+export function staleReplica({ status, chargeRu }: FeedPage, behind: string): Trouble {
+  const what = `a replica of the source answered that is behind ${behind}`;
+  return { kind: 'transient', status, substatus: 0, what, chargeRu };
+}
+
 /** Whether the feed of all versions and deletes can never be read, because partitions were merged once. */
 export function isMergedOnce(trouble: Trouble | undefined): boolean {
   return trouble?.kind === 'fatal' && trouble.status === 500;

@@ -6,13 +6,14 @@
  */
 import { mapKey } from '../../documents/hash.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
-import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, staleReplica, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
 import type { RunContext } from '../context.ts';
 import { seeNewest } from '../leases/anchor.ts';
 import { tokenOf } from '../../cosmos/side.ts';
+import { TroubleError } from '../../cosmos/transport/trouble.ts';
 
 interface RangeEnd {
   readonly range: FeedRange;
@@ -109,7 +110,7 @@ export async function* stragglers(
     if (now !== undefined && now.lsn === end.lsn) continue;
     // After a split LSNs cannot be compared, so a different LSN does not show that a document was written.
     const isComparable = now !== undefined && end.lsn !== null;
-    for (const straggler of await changesBehind(context, end, signal))
+    for (const straggler of await changesBehind(context, { end, untilLsn: now?.lsn ?? 0 }, signal))
       yield isComparable || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
 }
@@ -121,12 +122,18 @@ const DOCUMENTS_MAX = 2 * IDS_MAX;
 /** Reading stops after this many changes, because an application may write the same few documents without end. */
 const CHANGES_MAX = 1000;
 
-async function changesBehind(context: RunContext, end: RangeEnd, signal: AbortSignal): Promise<Straggler[]> {
+async function changesBehind(
+  context: RunContext,
+  { end, untilLsn }: Pick<Collecting, 'end' | 'untilLsn'>,
+  signal: AbortSignal,
+): Promise<Straggler[]> {
   const range = end.range.range.id;
   const { lv, avad } = end;
   const touched: Touched = new Map();
-  if (lv !== null) await collect(context, { end, mode: 'latest-version', etag: lv, touched }, signal);
-  if (avad !== null) await collect(context, { end, mode: 'all-versions', etag: avad, touched }, signal);
+  if (lv !== null)
+    await collect(context, { end, untilLsn, mode: 'latest-version', etag: lv, touched }, signal);
+  if (avad !== null)
+    await collect(context, { end, untilLsn, mode: 'all-versions', etag: avad, touched }, signal);
   const found = (['written', 'deleted'] as const).flatMap((what) => {
     const ids = [...touched.values()].flatMap((one) => (one.what === what ? [one.id] : []));
     return ids.length === 0 ? [] : [{ range, ids: ids.slice(0, IDS_MAX), what }];
@@ -144,6 +151,8 @@ const UNNAMED = 'null';
 
 interface Collecting {
   readonly end: RangeEnd;
+  /** The LSN up to which changes are read. A 304 of a replica that has not come so far is not the end. */
+  readonly untilLsn: number;
   readonly mode: FeedMode;
   readonly etag: string;
   readonly touched: Touched;
@@ -152,38 +161,43 @@ interface Collecting {
 /** Adds the documents that changed after an end to `touched`, except expired ones. */
 async function collect(
   context: RunContext,
-  { end, mode, etag, touched }: Collecting,
+  { end, ...what }: Collecting,
   signal: AbortSignal,
 ): Promise<void> {
   await forEachRange(context.sourceSide, [end.range], {
     limit: RANGES_AT_ONCE,
     signal,
-    work: async (range, inner) => collectIn(context, { range, mode, etag, touched }, inner),
+    work: async (range, inner) => collectIn(context, { range, ...what }, inner),
   });
 }
 
 async function collectIn(
   context: RunContext,
-  { range, mode, etag, touched }: Omit<Collecting, 'end'> & { readonly range: FeedRange },
+  { range, untilLsn, mode, etag, touched }: Omit<Collecting, 'end'> & { readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<void> {
   const { sourceSide, timing, serviceTime } = context;
   const reader: ChangeReader =
     mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
-  const pages = new ChangeFeed(sourceSide.requests, { mode, range }).pages(
+  const pages = new ChangeFeed(sourceSide.requests, { mode, range }).parsedPages(
     { mode, etag },
     {
       signal,
       patience: sourceSide.patience.fresh(),
       timeoutMs: timing.requestTimeoutMs,
       sessionToken: () => tokenOf(sourceSide, range.range.id),
+      parse: (page) => {
+        const isBehind = page.status === 304 && (page.lsn ?? -1) < untilLsn;
+        if (isBehind) throw new TroubleError(staleReplica(page, 'the end of the range'));
+        return page;
+      },
     },
   );
   for (let seen = 0; ;) {
     const { value: page }: { value: FeedPage } = await pages.next();
     if (page.status === 304 || touched.size >= DOCUMENTS_MAX || seen >= CHANGES_MAX) return;
     const options = { nowTs: serviceTime.nowTs(), indexId: 0, anchorLsn: Infinity };
-    const { changes, unnamed, expired } = reader.read(page.bytes, options);
+    const { changes, unnamed, expired, lastLsn } = reader.read(page.bytes, options);
     for (const change of changes) {
       if (expired.has(change)) continue;
       seen += 1;
@@ -193,5 +207,7 @@ async function collectIn(
     }
     seen += unnamed;
     if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });
+    // What follows was written after the second reading of the ends.
+    if (lastLsn !== null && untilLsn > 0 && lastLsn >= untilLsn) return;
   }
 }

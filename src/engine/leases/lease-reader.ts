@@ -7,6 +7,7 @@ import {
   ChangeFeed,
   isMergedOnce,
   lacksHistory,
+  staleReplica,
   type FeedMode,
   type FeedStart,
   type FeedPage,
@@ -205,7 +206,8 @@ export class LeaseReader {
     // A replica behind the anchor shows documents that were deleted before AVAD was primed, and its feed ends too early.
     // A child range does not stay behind: it inherits the sessions of its parents, so its LSNs continue where those of
     // the parents ended (session-tokens.ts).
-    if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
+    if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn)
+      throw new TroubleError(staleReplica(page, 'the anchor'));
     context.sourceSide.sessions.add(page.sessionToken);
     if (page.status === 304) return { page };
     const nowTs = context.serviceTime.nowTs();
@@ -261,9 +263,4 @@ const MERGED_WHY = {
 
 function noLongerReported(reason: typeof SWITCHED_OFF, cause: unknown): NotReadyError {
   return new NotReadyError('the source no longer reports deletes', { ...reason, cause });
-}
-
-function lagging({ status, chargeRu }: FeedPage): ConstructorParameters<typeof TroubleError>[0] {
-  const what = 'a replica of the source answered that is behind the anchor';
-  return { kind: 'transient', status, substatus: 0, what, chargeRu };
 }

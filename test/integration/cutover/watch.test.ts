@@ -154,3 +154,29 @@ test('cutover: late write during a look -> reported once', async () => {
   expect(result).toMatchObject({ lateWrites: [{ ids: ['"late"', '"later"'], what: 'written' }] });
   expect(said.filter((text) => text.startsWith('LATE WRITE'))).toHaveLength(1);
 });
+
+test('cutover: the end has moved, and a replica that lags has nothing newer -> the write is still seen', async () => {
+  await using tapped = await moved({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  let laggingUntilMs = 0;
+  tap.meddle = async (request, forward) => {
+    if (!isFeed(request) || Date.now() > laggingUntilMs) return forward();
+    const headers = {
+      etag: request.headers['if-none-match'] ?? '',
+      'x-ms-session-token': `${request.rangeId}:-1#1`,
+    };
+    return { status: 304, headers, body: Buffer.alloc(0) };
+  };
+  const { result, said } = await cut(tapped, {
+    prove: async () => {
+      if (laggingUntilMs === 0) {
+        await move.put(order('late', { tenantId: 'Q' }));
+        laggingUntilMs = Date.now() + 1500;
+      }
+      return { equal: true, why: '', suspects: [] };
+    },
+  });
+  expect(said.join('\n')).toContain('writes still arriving: "late" written in range 0');
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
