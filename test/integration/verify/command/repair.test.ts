@@ -239,12 +239,12 @@ test('verify --repair: a difference that cannot be repaired -> reported, one att
   const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig('copy')).code).toBe(0);
-  // Another program writes its document again and again.
+  // Another program creates its document again when it is gone.
   const stop = new AbortController();
   const other = { id: 'other', customerId: 'b', tenantId: 'P' };
   const write = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await move.target.items.upsert(other);
+      await move.target.items.create(other).catch(() => {});
       await setTimeout(10);
     }
   };
