@@ -30,7 +30,7 @@ export const LEDGER_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/unit/lib/sqlite/table-sums.test.ts',
-    by: 'any changes, also rolled back',
+    by: 'a row that another one replaces',
   },
   {
     name: 'rows-believed',

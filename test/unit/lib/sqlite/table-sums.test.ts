@@ -96,6 +96,14 @@ describe('table sums', () => {
     );
   });
 
+  test('a row that another one replaces -> subtracted', () => {
+    const database = open();
+    database.exec("INSERT INTO plain VALUES ('a', NULL, 1)");
+    database.exec("INSERT OR REPLACE INTO plain VALUES ('a', NULL, 2)");
+    expect(() => checkFile(database)).not.toThrow();
+    database.close();
+  });
+
   test('each change -> counted', () => {
     const database = open();
     database.exec("INSERT INTO plain VALUES ('a', NULL, 1), ('b', NULL, NULL)");
