@@ -9,6 +9,7 @@ import { createScratch, removeScratch, type ScratchPlan } from '../../cosmos/con
 import { Patience, logWaits } from '../../cosmos/load/retry.ts';
 import { ContainerRequests, type ContainerName } from '../../cosmos/transport/container-requests.ts';
 import { CanceledError, InternalError, NotReadyError, ServiceError } from '../../lib/errors.ts';
+import { must } from '../../lib/assert.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import { INSPECTION_LIMITS } from '../../preflight/inspect.ts';
 import { servesAllVersions } from '../../preflight/permissions.ts';
@@ -72,19 +73,21 @@ async function askAll(
   scratch: ScratchPair,
   { onResult, signal }: ProbesParts,
 ): Promise<readonly ProbeResult[]> {
-  const results: ProbeResult[] = [];
+  const answered = new Map<Probe, ProbeResult>();
   const work = async (probe: Probe): Promise<readonly Probe[]> => {
     const result = resultOf(probe, await ask(probe, scratch));
-    results.push(result);
+    answered.set(probe, result);
     onResult(result);
     return [];
   };
   const waiting = PROBES.filter(({ waits = false }) => waits);
-  const others = PROBES.filter((probe) => !waiting.includes(probe));
   // One after the other, since a probe that reads a feed must see its own changes only.
-  await forEachConcurrently(others, { limit: 1, signal, work });
+  for (const probe of PROBES) {
+    signal.throwIfAborted();
+    if (!waiting.includes(probe)) await work(probe);
+  }
   await forEachConcurrently(waiting, { limit: waiting.length, signal, work });
-  return results;
+  return PROBES.map((probe) => must(answered.get(probe), 'each probe was answered'));
 }
 
 /** Asks one probe. Trouble that prevents an answer is not an answer. */

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { commands } from '../../../src/commands/all.ts';
+import { PROBES } from '../../../src/doctor/probes/all.ts';
 import { RESULTS } from '../../../src/report/json/results.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { faultsOf } from '../../helpers/docs/json-schema.ts';
@@ -54,7 +55,10 @@ test('json: a migration with every command -> every result and line fits its sch
   expect(await ask('doctor', ...SPEC)).toMatchObject([0, { complete: true }]);
   expect(await ask('doctor', ...SPEC, '--deletes', 'avad')).toMatchObject([3, { complete: false }]);
   const probing = ['--probe', 'shop/cosmig-probe'];
-  expect(await ask('doctor', ...SPEC, ...probing)).toMatchObject([0, { probes: [{}] }]);
+  expect(await ask('doctor', ...SPEC, ...probing)).toMatchObject([
+    0,
+    { probes: PROBES.map(({ id }) => ({ id })) },
+  ]);
   expect(await ask('verify', ...SPEC)).toMatchObject([7, { equal: null, error: { code: 'ledger' } }]);
   expect(await ask('copy', ...SPEC)).toMatchObject([3, { complete: false }]);
   expect(await ask('copy --dry-run --yes', ...SPEC)).toMatchObject([0, { dryRun: true }]);
