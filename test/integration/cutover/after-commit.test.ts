@@ -112,9 +112,11 @@ test('cutover: some deletes were not reported -> says so before writers are stop
   }
   const { result, said } = await cut(move);
   expect(result).toMatchObject({ phase: 'committed' });
-  expect(said).toMatch(
-    /^some deletes or renames in the source were not reported .*: .*\ncatching up\nstopping the writers\n/,
-  );
+  expect(said.split('\n').slice(0, 3)).toEqual([
+    'some deletes or renames in the source were not reported: all documents will be compared with writers stopped; to avoid this, run cosmig verify --repair first',
+    'catching up',
+    'stopping the writers',
+  ]);
 });
 
 test('cutover: no permission to count documents -> refused before writers are stopped', async () => {
