@@ -4,11 +4,12 @@
  * `COSMIG_ENGINE_RUNS` raises the number of runs; `COSMIG_SEED` replays one.
  */
 import { expect, test } from 'vitest';
+import { draws } from '../../helpers/generated.ts';
 import { sized } from '../../helpers/nightly.ts';
 import { describeEngineFinding, exploreEngine } from './engine-scheduler.ts';
 
 // Most of a run is starting and ending processes, so a few seconds of a core are some dozen runs.
-const RUNS = Number(process.env['COSMIG_ENGINE_RUNS'] ?? sized({ daily: 40, nightly: 2000 }));
+const RUNS = Number(process.env['COSMIG_ENGINE_RUNS'] ?? sized({ daily: draws(40), nightly: 2000 }));
 const SEED = process.env['COSMIG_SEED'];
 
 test(

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -13,8 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
 import { migrate, openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
@@ -361,12 +362,23 @@ describe('mover lock', () => {
 const isWindows = process.platform === 'win32';
 
 describe.skipIf(isWindows)('another name of the ledger', () => {
-  async function openElsewhere(path: string, cwd = dirname(path)): Promise<string> {
-    try {
-      return (await promisify(execFile)(process.execPath, childArguments('open', path), { cwd })).stdout;
-    } catch (error) {
-      return error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
-    }
+  let elsewhere: ChildProcess;
+  let answers: AsyncIterator<string>;
+
+  beforeAll(() => {
+    const child = spawn(process.execPath, childArguments('serve'), { stdio: ['pipe', 'pipe', 'inherit'] });
+    elsewhere = child;
+    answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  });
+
+  afterAll(async () => {
+    elsewhere.stdin?.end();
+    await once(elsewhere, 'exit');
+  });
+
+  async function openElsewhere(path: string, folder = dirname(path)): Promise<string> {
+    elsewhere.stdin?.write(`${JSON.stringify({ path, folder })}\n`);
+    return String((await answers.next()).value);
   }
 
   test.each([
@@ -535,8 +547,8 @@ describe('recorded progress', () => {
     for (let n = 0; n < 20; n += 1) {
       runs(ledger, 1);
       expect(Ledger.isRunning(path)).toBe(true);
-      expect(() => openLedger(path)).toThrow(/another cosmig is working/);
     }
+    expect(() => openLedger(path)).toThrow(/another cosmig is working/);
   });
 });
 

@@ -1,4 +1,5 @@
 // Run as its own process by the tests of the lock and of SIGKILL.
+import { createInterface } from 'node:readline';
 import { must } from '../../../src/lib/assert.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { beginLease, intendPage, openLedger, SMALL } from './making.ts';
@@ -9,14 +10,29 @@ function say(text: string): void {
   process.stdout.write(text);
 }
 
+/** Returns `opened`, or the name of the error. */
+function open(ledger: string): string {
+  try {
+    openLedger(ledger).close();
+    return 'opened';
+  } catch (error) {
+    return error instanceof Error ? error.name : 'trouble';
+  }
+}
+
 switch (what) {
-  case 'open':
-    try {
-      openLedger(path).close();
-      say('opened');
-    } catch (error) {
-      say(error instanceof Error ? error.name : 'trouble');
-      process.exitCode = 3;
+  case 'open': {
+    const outcome = open(path);
+    say(outcome);
+    if (outcome !== 'opened') process.exitCode = 3;
+    break;
+  }
+  // Starting a process takes longer than opening a ledger, so one process opens all ledgers of a test file.
+  case 'serve':
+    for await (const line of createInterface(process.stdin)) {
+      const request = JSON.parse(line) as { path: string; folder: string };
+      process.chdir(request.folder);
+      say(`${open(request.path)}\n`);
     }
     break;
   case 'status': {
