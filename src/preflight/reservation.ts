@@ -19,7 +19,7 @@ import { must } from '../lib/assert.ts';
 import { LedgerError } from '../lib/errors.ts';
 import { memberOf } from '../lib/json/json.ts';
 import type { Asking } from './occupied.ts';
-import { repeatable, sendHarmless } from './permissions.ts';
+import { NO_ETAG, repeatable, sendHarmless } from './permissions.ts';
 
 /** The id of the reservation, and its value at each level of the target's partition key. */
 export const RESERVATION_ID = 'cosmig-reservation';
@@ -85,8 +85,15 @@ export class Reservation {
     await this.#send((body) => body.delete(this.#key, { id: RESERVATION_ID, ifMatch: found.etag }));
   }
 
-  /** Reads the reservation; undefined if there is none. */
+  /**
+   * Reads the reservation; undefined if there is none. A replica that lags would hide it, so the session token comes
+   * first, from the replica that accepts writes: a delete that must fail says whether there is a reservation at all.
+   */
   async #find(): Promise<Found | undefined> {
+    const { kind: failed } = await this.#send((body) =>
+      body.delete(this.#key, { id: RESERVATION_ID, ifMatch: NO_ETAG }),
+    );
+    if (failed === 'missing') return undefined;
     const scan = replyScan([]);
     const { kind, etag } = await this.#send((body) => body.read(this.#key, { id: RESERVATION_ID }), {
       replies: scan,

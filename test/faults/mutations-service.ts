@@ -143,6 +143,18 @@ export const SERVICE_RULES: readonly Rule[] = [
     by: 'the copy leaves no reservation',
   },
   {
+    name: 'the-reservation-is-read-from-any-replica',
+    edits: [
+      {
+        file: RESERVATION,
+        find: "if (failed === 'missing') return undefined;",
+        replace: "if (failed === 'missing') return undefined;\n    this.#sessionToken = undefined;",
+      },
+    ],
+    test: RESERVATION_TEST,
+    by: 'replicas of the target lag',
+  },
+  {
     name: 'unchecked-certificates-are-accepted',
     edits: [
       {

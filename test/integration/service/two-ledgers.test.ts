@@ -119,6 +119,18 @@ describe('the reservation of the target', () => {
     },
   );
 
+  test('replicas of the target lag -> the reservation is found all the same', async () => {
+    await using move = await Move.open();
+    await write(move, orders(20));
+    await move.admin.account({ replicaLagMs: 60_000 });
+    await expect(move.run('copy', { onPoint: crashAt('anchored') })).rejects.toThrow('ends here');
+    const { ended } = startCosmig(['copy', '--dry-run', ...argv(move, otherLedger(move))], envOf(move));
+    expect((await ended).stderr).toContain(OTHERS);
+    await move.run('copy');
+    await move.admin.account({ replicaLagMs: 0 });
+    expect(await inTarget(move)).not.toContain(RESERVATION_ID);
+  });
+
   test('a dry run finds the reservation of another -> says so, and changes nothing', async () => {
     await using move = await Move.open();
     await write(move, orders(5));

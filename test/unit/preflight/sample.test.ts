@@ -80,21 +80,28 @@ describe('preflight sample', () => {
       [
         { id: '1', pk: 'a' },
         { id: '2', pk: 'a', tenantId: {} },
+        { id: '6', pk: 'a', tenantId: [] },
         { id: '3', pk: 'a', tenantId: 'x'.repeat(2049) },
         { id: '4'.repeat(1024), pk: 'a', tenantId: 't' },
         { id: '5', pk: 'a', tenantId: 't', big: 'x'.repeat(2 * 1024 * 1024) },
       ],
       options({ missingKey: 'dead-letter' }),
     );
-    expect(seen).toMatchObject({ documents: 5, distinct: 0, missing: 0 });
+    expect(seen).toMatchObject({ documents: 6, distinct: 0, missing: 0 });
     expect(seen.refused).toEqual({
-      'missing-key': 1,
-      'invalid-key': 1,
+      'missing-key': 3,
+      'invalid-key': 0,
       'key-too-long': 1,
       'bad-id': 1,
       'too-large': 1,
       'key-conflict': 0,
     });
+  });
+
+  test('a key cannot be derived from a value -> refused as invalid', () => {
+    const derived = options({ partitionKey: [], derive: ['/key={when|month}'] });
+    const seen = sample([{ id: '1', pk: 'a', when: 'soon' }], derived);
+    expect(seen.refused).toMatchObject({ 'missing-key': 0, 'invalid-key': 1 });
   });
 
   test('derived key property exists already -> refused', () => {
