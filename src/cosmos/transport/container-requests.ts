@@ -2,7 +2,8 @@
  * The only file that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk` (fact
  * SDK-2), with the byte transport around them. The contract test of this file fails if a new SDK version has changed
  * these two methods. Invariant: a request is sent once, has its own time limit, and returns a whole reply or the
- * reason why there is none.
+ * reason why there is none. Only a request that was answered with 401 may be sent again, at most twice, because it was
+ * not tried: with a new signature, or with the service's time in it.
  */
 import { setMaxListeners } from 'node:events';
 import {

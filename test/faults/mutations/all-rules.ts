@@ -8,6 +8,7 @@ import { LEDGER_RULES } from '../ledger/mutations.ts';
 import { LOAD_RULES } from '../load/mutations.ts';
 import { ENGINE_RULES, REPAIR_RULES } from './engine-rules.ts';
 import { MODEL_RULES } from './model-rules.ts';
+import { NETWORK_RULES } from './network-rules.ts';
 
 /** Rules that the engine in the world of the model does not meet. */
 export const TESTED: readonly Rule[] = [
@@ -17,6 +18,7 @@ export const TESTED: readonly Rule[] = [
   ...LEDGER_RULES,
   ...SERVICE_RULES,
   ...LOAD_RULES,
+  ...NETWORK_RULES,
   ...REPAIR_RULES,
 ];
 /** The rules of the model, and others of the engine, each with a story that must fail. */

@@ -33,6 +33,8 @@ export interface RoughNetworkOptions {
   readonly random: Random;
   /** How late a late request or reply is. */
   readonly lateMs: number;
+  /** Whether each trouble of the plan is sure to strike the first connection or request that it can. */
+  readonly isSure?: boolean;
 }
 
 /** Requests that have a time limit of the migration; others wait as long as the product does for the control plane. */
@@ -72,7 +74,9 @@ export class RoughNetwork implements AsyncDisposable {
   /** Whether this trouble happens now. */
   strikes(trouble: NetworkTrouble): boolean {
     const chance = this.plan[trouble] ?? 0;
-    if (chance === 0 || this.#options.random.next() >= chance) return false;
+    if (chance === 0) return false;
+    const isFirst = this.#options.isSure === true && this.struck[trouble] === undefined;
+    if (!isFirst && this.#options.random.next() >= chance) return false;
     this.struck[trouble] = (this.struck[trouble] ?? 0) + 1;
     return true;
   }

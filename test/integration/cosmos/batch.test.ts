@@ -124,7 +124,6 @@ describe.each([{ before: 0 }, { before: 1 }])(
       [{ status: 410, substatus: 1008 }, 'split', false],
       [{ status: 410, substatus: 1000 }, 'split', false],
       [{ status: 410 }, 'split', false],
-      [{ status: 401 }, 'denied', false],
       [{ status: 403, substatus: 3 }, 'denied', false],
       [{ status: 404 }, 'fatal', false],
       [{ status: 413 }, 'too-large', false],
@@ -155,6 +154,28 @@ describe.each([{ before: 0 }, { before: 1 }])(
       const { faults } = (await lab.admin.state()) as { faults: { rules: { matched: number }[] } };
       expect(faults.rules[0]?.matched).toBe(1);
       expect(await exists('x')).toBe(done);
+    });
+
+    const refused = async (times: number): Promise<{ result: BatchResult; requests: number }> => {
+      await sendOthers(lab);
+      await lab.admin.faults([{ match: { op: 'batch' }, times, effect: { status: 401 } }]);
+      const result = await lab.send([create('x'), create('y')]);
+      const { faults } = (await lab.admin.state()) as { faults: { rules: { matched: number }[] } };
+      await lab.admin.clearFaults();
+      return { result, requests: faults.rules[0]?.matched ?? 0 };
+    };
+
+    test('401, however often -> denied; only a signature that was used before is replaced, once', async () => {
+      const { result, requests } = await refused(9);
+      expect(result).toMatchObject({ answered: false, trouble: { kind: 'denied' } });
+      expect(requests).toBe(before === 0 ? 1 : 2);
+      expect(await exists('x')).toBe(false);
+    });
+
+    test('401 once -> denied; sent again and done if its signature was used before', async () => {
+      const { result } = await refused(1);
+      expect(result).toMatchObject({ answered: before > 0 });
+      expect(await exists('x')).toBe(before > 0);
     });
 
     test('no server -> certainly nothing happened', async () => {
