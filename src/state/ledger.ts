@@ -20,7 +20,7 @@ import type { Database } from '../lib/sqlite/sqlite.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { createPrivately } from '../lib/sqlite/file.ts';
-import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/table-sums.ts';
+import { changeCount, checkFile, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
 import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
@@ -129,10 +129,8 @@ export class Ledger {
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
-      migrate(database, 'ledger');
-      checkFile(database);
       // Before the statements are prepared, since a trigger that is created later has SQLite prepare them again.
-      keepTableSums(database);
+      openTables(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);
       ledger.#readSmallTables();

@@ -6,19 +6,17 @@
 import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { realPath } from '../lib/sqlite/file.ts';
-import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/table-sums.ts';
+import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
 import { assert } from '../lib/assert.ts';
 import {
   asContentsError,
   DamagedFile,
-  migrate,
   openDatabase,
   refuseForeignFile,
   withDatabaseErrors,
+  type Database,
 } from '../lib/sqlite/sqlite.ts';
-import type { Database } from '../lib/sqlite/sqlite.ts';
-import { bytes, jsonText, number, oneOf, orNull, text } from '../lib/sqlite/column.ts';
-import type { Columns } from '../lib/sqlite/column.ts';
+import { bytes, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
 import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
@@ -163,9 +161,7 @@ export class VerifyStore {
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
-      migrate(database, 'verify');
-      checkFile(database);
-      keepTableSums(database);
+      openTables(database, 'verify');
       const store = new VerifyStore(database, lock);
       store.#mark = ChangeMark.open(path, database);
       if (store.#mark.isAhead) store.#startAgain();

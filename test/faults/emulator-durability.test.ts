@@ -455,7 +455,7 @@ describe('emulator: a data file', () => {
     const text = await prepare();
     await using first = await EmulatorProcess.start(file);
     const second = await EmulatorProcess.tryStart(file);
-    expect(second).toMatchObject({ ready: false, name: 'NotReadyError', exitCode: 3 });
+    expect(second).toMatchObject({ ready: false, code: 'not-ready', exitCode: 3 });
     const wire = new WireContainer(first.raw, 'd', 'c');
     expect((await wire.read('a', ['p'])).text).toBe(text);
     expect((await wire.create('{"id":"b","pk":"p"}', ['p'])).status).toBe(201);
@@ -470,7 +470,7 @@ describe('emulator: a data file', () => {
     for (const each of serving) await each.kill();
     expect(serving.length).toBe(1);
     expect(started.find((each) => !(each instanceof EmulatorProcess))).toMatchObject({
-      name: 'NotReadyError',
+      code: 'not-ready',
     });
   });
 
@@ -483,7 +483,7 @@ describe('emulator: a data file', () => {
     settleFile();
     const before = readFileSync(file);
     const refused = await EmulatorProcess.tryStart(file);
-    expect(refused).toMatchObject({ ready: false, name: 'LedgerError', exitCode: 7 });
+    expect(refused).toMatchObject({ ready: false, code: 'ledger', exitCode: 7 });
     settleFile();
     expect(differencesOf(before, readFileSync(file))).toBe(0);
   });
@@ -502,7 +502,7 @@ describe('emulator: a data file', () => {
     closeSync(descriptor);
     const refused = await EmulatorProcess.tryStart(file);
     if (refused instanceof EmulatorProcess) await refused.kill();
-    expect(refused).toMatchObject({ ready: false, name: 'LedgerError', exitCode: 7 });
+    expect(refused).toMatchObject({ ready: false, code: 'ledger', exitCode: 7 });
   });
 });
 

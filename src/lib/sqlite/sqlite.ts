@@ -88,11 +88,26 @@ export function openDatabase(options: OpenOptions): Database {
  * finds nothing to do. A call that finds nothing to do writes nothing, so it works on a read-only database, too.
  */
 export function migrate(database: Database, name: string, root: URL = SHIPPED): void {
+  migrateWithin({ database, name, root, around: (apply) => apply() });
+}
+
+/** Like `migrate`, but calls `around` in the transaction; `apply` then applies what is missing. */
+export function migrateWithin(options: {
+  readonly database: Database;
+  readonly name: string;
+  readonly root?: URL;
+  readonly around: (apply: () => void) => void;
+}): void {
+  const { database, name, root = SHIPPED, around } = options;
   const shipped = readMigrations(new URL(`${name}/`, root));
+  const isMissing = (): boolean => pendingMigrations(database, name, shipped).length > 0;
   try {
-    if (pendingMigrations(database, name, shipped).length === 0) return;
+    if (!isMissing()) return;
     // IMMEDIATE takes the write lock before the migrations are checked again, so two processes cannot both apply them.
-    database.transaction(() => applyPending(database, name, shipped)).immediate();
+    const upgrade = database.transaction(() => {
+      if (isMissing()) around(() => applyPending(database, name, shipped));
+    });
+    upgrade.immediate();
   } catch (error) {
     throw asDatabaseError(error, database.name);
   }
@@ -154,7 +169,6 @@ function readMigrations(folder: URL): Migration[] {
 
 function applyPending(database: Database, name: string, shipped: readonly Migration[]): void {
   const pending = pendingMigrations(database, name, shipped);
-  if (pending.length === 0) return;
   database.exec(`CREATE TABLE IF NOT EXISTS cosmig_schema (
     number INTEGER PRIMARY KEY, database TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
     applied_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))

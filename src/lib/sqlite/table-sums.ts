@@ -10,7 +10,7 @@
 import { crc32 } from 'node:zlib';
 import { must } from '../assert.ts';
 import { damagedRow, number, type Columns } from './column.ts';
-import { DamagedFile, type Database } from './sqlite.ts';
+import { DamagedFile, migrateWithin, type Database } from './sqlite.ts';
 
 /** The highest number that SQLite may give to a row. Numbers of segments must fit into four bytes. */
 const ROW_NUMBER_MAX = 0xffff_ffff;
@@ -34,6 +34,26 @@ export function checksumOf(...values: readonly unknown[]): number {
 /** Throws if this is not the checksum of these values. */
 export function refuseChanged(checksum: number, ...values: readonly unknown[]): void {
   if (checksum !== checksumOf(...values)) throw damagedRow('a row does not match its checksum');
+}
+
+/** Upgrades a file, checks it, and keeps its sums from now on. Throws a LedgerError for damage. */
+export function openTables(database: Database, name: string): void {
+  migrateWithSums(database, name);
+  checkFile(database);
+  keepTableSums(database);
+}
+
+/**
+ * Applies the missing migrations. They change tables and rows, and so the sums: the file that an older cosmig has left is
+ * checked first, so that damage is not taken for its contents, and is summed again in the same transaction.
+ */
+export function migrateWithSums(database: Database, name: string, root?: URL): void {
+  const around = (apply: () => void): void => {
+    if (hasTable(database, 'table_sums')) checkFile(database);
+    apply();
+    sumAgain(database);
+  };
+  migrateWithin({ database, name, ...(root === undefined ? {} : { root }), around });
 }
 
 /** Updates `table_sums` from now on, whenever this connection changes a row. Must be called before the first change. */
@@ -93,7 +113,7 @@ export function checkRows(database: Database, tables?: readonly string[]): void 
     const isIntact = database
       .prepare<[string], number>(
         `SELECT kept.row_count = found.row_count AND kept.sum = found.sum FROM table_sums AS kept,
-           (SELECT count(*) AS row_count, ifnull(sum(${texts('')} + ${numbers('')}), 0) AS sum FROM ${table}) AS found
+           (${sumOf({ table, texts, numbers })}) AS found
          WHERE kept.name = ?`,
       )
       .pluck()
@@ -103,10 +123,33 @@ export function checkRows(database: Database, tables?: readonly string[]): void 
   }
 }
 
+/** Writes the sums of all tables. The counts of changes stay, also those of tables that are gone: they never go back. */
+function sumAgain(database: Database): void {
+  addFunction(database);
+  for (const one of checksumsOf(database)) {
+    database
+      .prepare(
+        `INSERT INTO table_sums SELECT ?, row_count, sum, 0 FROM (${sumOf(one)}) WHERE true
+         ON CONFLICT (name) DO UPDATE SET row_count = excluded.row_count, sum = excluded.sum`,
+      )
+      .run(one.table);
+  }
+}
+
+/** The query for the number of rows of a table, and the sum of their checksums. */
+function sumOf({ table, texts, numbers }: Omit<TableChecksum, 'isSame'>): string {
+  return `SELECT count(*) AS row_count, ifnull(sum(${texts('')} + ${numbers('')}), 0) AS sum FROM ${table}`;
+}
+
+function hasTable(database: Database, name: string): boolean {
+  return (
+    database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").all(name).length > 0
+  );
+}
+
 /** Returns the last number that SQLite has given to a row, of each table whose numbers are never used again. */
 function rowNumbers(database: Database): number[] {
-  const names = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").all();
-  if (names.length === 0) return [];
+  if (!hasTable(database, 'sqlite_sequence')) return [];
   return database
     .prepare<[], Columns>('SELECT seq FROM sqlite_sequence')
     .all()

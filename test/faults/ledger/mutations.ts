@@ -33,6 +33,24 @@ export const LEDGER_RULES: readonly Rule[] = [
     by: 'a row that another one replaces',
   },
   {
+    name: 'upgraded-unchecked',
+    edits: [
+      {
+        file: TABLE_SUMS,
+        find: "if (hasTable(database, 'table_sums')) checkFile(database);",
+        replace: '',
+      },
+    ],
+    test: 'test/unit/lib/sqlite/table-sums.test.ts',
+    by: 'a damaged file',
+  },
+  {
+    name: 'upgraded-not-summed',
+    edits: [{ file: TABLE_SUMS, find: '    sumAgain(database);\n', replace: '' }],
+    test: 'test/unit/lib/sqlite/table-sums.test.ts',
+    by: 'new columns, tables and rows',
+  },
+  {
     name: 'rows-believed',
     edits: [
       {
@@ -87,7 +105,9 @@ export const LEDGER_RULES: readonly Rule[] = [
   },
   {
     name: 'verify-file-unchecked',
-    edits: [{ file: 'src/verify/store.ts', find: '      checkFile(database);\n', replace: '' }],
+    edits: [
+      { file: TABLE_SUMS, find: '  checkFile(database);\n  keepTableSums', replace: '  keepTableSums' },
+    ],
     test: STORE_TEST,
     by: 'changed by another program',
   },

@@ -14,8 +14,8 @@ try {
   });
   process.stdout.write(`${JSON.stringify({ ready: true, endpoint })}\n`);
 } catch (error) {
-  const name = error instanceof Error ? error.constructor.name : 'unknown';
+  const code = error instanceof CosmigError ? error.code : 'unknown';
   const message = error instanceof Error ? error.message : String(error);
-  process.stdout.write(`${JSON.stringify({ ready: false, name, message })}\n`);
+  process.stdout.write(`${JSON.stringify({ ready: false, code, message })}\n`);
   process.exitCode = error instanceof CosmigError ? error.exitCode : 1;
 }

@@ -17,7 +17,8 @@ const START_WITHIN_MS = 60_000;
 /** How an emulator that did not start explained itself. */
 export interface Refused {
   readonly ready: false;
-  readonly name: string;
+  /** The code of the error, on which scripts may rely. */
+  readonly code: string;
   readonly message: string;
   readonly exitCode: number | null;
 }
@@ -62,7 +63,7 @@ export class EmulatorProcess implements AsyncDisposable {
   static async start(data: string, settings: AccountSettings = {}): Promise<EmulatorProcess> {
     const started = await EmulatorProcess.tryStart(data, settings);
     if (started instanceof EmulatorProcess) return started;
-    throw new Error(`the emulator did not start: ${started.name}: ${started.message}`);
+    throw new Error(`the emulator did not start: ${started.code}: ${started.message}`);
   }
 
   /** Ends it without warning, as a power cut to the process would. */

@@ -1,7 +1,8 @@
 /** Checksums of rows, and the sums over tables that are kept with them. */
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../../src/lib/sqlite/sqlite.ts';
@@ -11,6 +12,7 @@ import {
   checkRows,
   checksumOf,
   keepTableSums,
+  migrateWithSums,
 } from '../../../../src/lib/sqlite/table-sums.ts';
 
 const SCHEMA = `
@@ -132,6 +134,62 @@ describe('table sums', () => {
     other.exec(sql);
     other.close();
     expect(() => checkFile(database)).toThrow(/sums\.db is damaged/);
+    database.close();
+  });
+});
+
+/** A folder of migrations as a cosmig with so many of them ships it. */
+function shipped(folder: string, steps: readonly string[]): URL {
+  const root = mkdtempSync(join(folder, 'shipped-'));
+  mkdirSync(join(root, 'sample'));
+  for (const [n, sql] of steps.entries()) writeFileSync(join(root, 'sample', `000${n + 1}_step.sql`), sql);
+  return pathToFileURL(`${root}/`);
+}
+
+describe('migrateWithSums', () => {
+  const LATER = `
+ALTER TABLE plain ADD COLUMN later TEXT;
+ALTER TABLE large ADD COLUMN later INTEGER NOT NULL DEFAULT 7;
+CREATE TABLE another (number INTEGER PRIMARY KEY, name TEXT) STRICT;
+INSERT INTO another VALUES (1, 'first');
+DELETE FROM plain WHERE name = 'b';`;
+
+  /** A file that an older cosmig has filled and closed. */
+  function older(folder: string): string {
+    const path = join(folder, 'older.db');
+    const database = openDatabase({ path });
+    migrateWithSums(database, 'sample', shipped(folder, [SCHEMA]));
+    keepTableSums(database);
+    database.exec("INSERT INTO plain VALUES ('a', x'01', 1), ('b', x'02', 2)");
+    database.exec("INSERT INTO large (size, checksum, data) VALUES (1, 5, x'01')");
+    database.close();
+    return path;
+  }
+
+  test('new columns, tables and rows -> the sums agree, and no change is forgotten', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cosmig-sums-'));
+    const database = openDatabase({ path: older(folder) });
+    const before = changeCount(database);
+    const root = shipped(folder, [SCHEMA, LATER]);
+    for (let run = 0; run < 2; run += 1) {
+      migrateWithSums(database, 'sample', root);
+      expect(() => checkFile(database)).not.toThrow();
+    }
+    expect(changeCount(database)).toBe(before);
+    keepTableSums(database);
+    database.exec("UPDATE plain SET later = 'x'; INSERT INTO another VALUES (2, 'second')");
+    expect(() => checkFile(database)).not.toThrow();
+    expect(changeCount(database)).toBe(before + 2);
+    database.close();
+  });
+
+  test('a damaged file -> refused, and not upgraded', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cosmig-sums-'));
+    const database = openDatabase({ path: older(folder) });
+    database.exec("DELETE FROM plain WHERE name = 'a'");
+    const upgrade = (): void => migrateWithSums(database, 'sample', shipped(folder, [SCHEMA, LATER]));
+    expect(upgrade).toThrow(/older\.db is damaged/);
+    expect(database.prepare('SELECT count(*) FROM cosmig_schema').pluck().get()).toBe(1);
     database.close();
   });
 });
