@@ -69,6 +69,11 @@ const HINTS: Readonly<Record<TroubleKind, string>> = {
   fatal: 'check that the database and the container exist and are those that the migration began with',
 };
 
+/** Substatus of a 429: not the container's RU/s are used up, but the share of a throughput bucket (fact SVC-30). */
+const BUCKET = 3212;
+const BUCKET_HINT =
+  'see the throughput buckets of the container, and raise the share of the default bucket; more RU/s alone would not help much';
+
 const CLOCK_HINT =
   "set this machine's clock, or let it be set by NTP; if that does not help, check the key or the roles";
 /** Hint for a certificate that Node does not trust. */
@@ -86,14 +91,17 @@ const WHYS: Readonly<Record<TroubleKind, (at: string) => string>> = {
   fatal: (at) => `${at} does not accept such a request, and waiting would not change that`,
 };
 
-function whyOf({ kind, status, at = 'the account', clockOff, cause }: Trouble): string {
+function whyOf({ kind, status, substatus, at = 'the account', clockOff, cause }: Trouble): string {
+  if (kind === 'throttled' && substatus === BUCKET)
+    return `${at} counts requests without a bucket in the container's default throughput bucket, whose share is used up`;
   if (clockOff !== undefined)
     return `${clockOff}, and the service accepts only requests that are dated within 15 minutes; or ${WHYS.denied(at)}`;
   if (!(cause instanceof Error)) return WHYS[kind](at);
   return status === 0 ? `${at}: ${cause.message}` : cause.message;
 }
 
-function hintFor({ kind, status, clockOff }: Trouble): string {
+function hintFor({ kind, status, substatus, clockOff }: Trouble): string {
+  if (kind === 'throttled' && substatus === BUCKET) return BUCKET_HINT;
   if (clockOff !== undefined) return CLOCK_HINT;
   return kind === 'fatal' && status === 0 ? UNTRUSTED_HINT : HINTS[kind];
 }

@@ -115,6 +115,19 @@ test('TroubleError: not handled -> exit code 6, with what happened and what to d
   expect(error.details).toEqual({ kind: 'denied', status: 403, substatus: 3, activityId: 'a-1' });
 });
 
+test.each([
+  [3200, 'more RU/s than the container has', 'give the container more RU/s'],
+  [3212, 'default throughput bucket', 'raise the share of the default bucket'],
+])(
+  'TroubleError: 429/%d for too long -> the reason and the hint name what is used up',
+  (substatus, why, hint) => {
+    const what = `the service answered 429/${substatus}`;
+    const error = new TroubleError({ kind: 'throttled', status: 429, substatus, what, chargeRu: 0 });
+    expect(error.why).toContain(why);
+    expect(error.hint).toContain(hint);
+  },
+);
+
 test('troubleOf: a damaged page -> transient; another error -> no trouble', () => {
   expect(troubleOf(new PageError('it ends in the middle', 7))?.kind).toBe('transient');
   expect(troubleOf(new TypeError('ours'))).toBeUndefined();
