@@ -5,6 +5,7 @@ CREATE TABLE comparison (
   fingerprint        TEXT NOT NULL, -- a hash of the migration's settings
   source_rid         TEXT NOT NULL,
   target_rid         TEXT NOT NULL,
+  target_ttl         INTEGER, -- the default TTL of the target; null: it is off, or does not count in this migration
   started_at_ms      INTEGER NOT NULL,
   stage              TEXT NOT NULL CHECK (stage IN ('reading', 'listed', 'done')),
   extent             TEXT NOT NULL CHECK (extent IN ('all', 'changes')), -- changes: only those since the last proof

@@ -21,7 +21,8 @@ export function resumePoints(proof: Proof | null, subject: Subject): ResumePoint
   const containers = memberOf(details, 'containers');
   if (
     memberOf(containers, 'source') !== subject.sourceRid ||
-    memberOf(containers, 'target') !== subject.targetRid
+    memberOf(containers, 'target') !== subject.targetRid ||
+    memberOf(details, 'targetTtl') !== subject.targetTtl
   )
     return null;
   const ranges = memberOf(details, 'ranges');

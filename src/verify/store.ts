@@ -31,6 +31,8 @@ export interface Subject {
   readonly fingerprint: string;
   readonly sourceRid: string;
   readonly targetRid: string;
+  /** The default TTL of the target, by which copies expire; null: it is off, or expiry is not compared. */
+  readonly targetTtl: number | null;
 }
 
 export interface Begun extends Subject {
@@ -114,8 +116,8 @@ export class VerifyStore {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
         `INSERT INTO comparison
-           (id, fingerprint, source_rid, target_rid, started_at_ms, stage, extent, is_after_repair)
-         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent, @isAfterRepair)`,
+           (id, fingerprint, source_rid, target_rid, target_ttl, started_at_ms, stage, extent, is_after_repair)
+         VALUES (1, @fingerprint, @sourceRid, @targetRid, @targetTtl, @beganAtMs, 'reading', @extent, @isAfterRepair)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
       listed: database.prepare("UPDATE comparison SET stage = 'listed', listed_at_ms = ?"),
@@ -208,6 +210,7 @@ export class VerifyStore {
       fingerprint: text(row, 'fingerprint'),
       sourceRid: text(row, 'source_rid'),
       targetRid: text(row, 'target_rid'),
+      targetTtl: orNull(row, 'target_ttl', number),
       beganAtMs: number(row, 'started_at_ms'),
       extent: oneOf(row, 'extent', ['all', 'changes'] as const),
       isAfterRepair: number(row, 'is_after_repair') === 1,

@@ -537,6 +537,7 @@ describe('status: progress and proof', () => {
         fingerprint: print,
         sourceRid: 's',
         targetRid: 't',
+        targetTtl: null,
         beganAtMs: 1,
         extent: 'all',
         isAfterRepair: false,

@@ -454,6 +454,30 @@ export const VERIFY_RULES: readonly Rule[] = [
     by: 'which the copy lost',
   },
   {
+    name: 'proof-of-another-target-ttl',
+    edits: [
+      {
+        file: 'src/verify/incremental.ts',
+        find: "memberOf(details, 'targetTtl') !== subject.targetTtl",
+        replace: 'false',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'changed after a clean comparison',
+  },
+  {
+    name: 'begun-with-another-target-ttl',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: 'begun.targetTtl === subject.targetTtl;',
+        replace: 'true;',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'it starts from scratch',
+  },
+  {
     name: 'verify-with-another-ttl',
     edits: [
       {

@@ -43,6 +43,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
     fingerprint: fingerprint(spec),
     sourceRid: sides.source.facts.rid,
     targetRid: sides.target.facts.rid,
+    // With another default, copies expire at another time although none of them has changed.
+    targetTtl: spec.ttl === 'remaining' ? sides.target.facts.defaultTtl : null,
   };
   if (comparison.level === 'changes') {
     const since = resumePoints(store.proof(), subject);
@@ -71,7 +73,7 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
  */
 function keep(
   store: VerifyStore,
-  { fingerprint: print }: Subject,
+  { fingerprint: print, targetTtl }: Subject,
   {
     verdict,
     comparison: { clock, onVerdict },
@@ -88,7 +90,7 @@ function keep(
   store.end({
     atMs: clock.now(),
     fingerprint: print,
-    details: JSON.stringify({ ...details, source, target }),
+    details: JSON.stringify({ ...details, source, target, targetTtl }),
   });
   return verdict;
 }
@@ -181,7 +183,8 @@ function resumeOrBegin(
     begun.extent === subject.extent &&
     begun.fingerprint === subject.fingerprint &&
     begun.sourceRid === subject.sourceRid &&
-    begun.targetRid === subject.targetRid;
+    begun.targetRid === subject.targetRid &&
+    begun.targetTtl === subject.targetTtl;
   if (isSame && again === true && begun.stage !== 'reading') return begun;
   if (isSame && !fresh && again !== true && isYoung(begun, nowMs)) {
     const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);

@@ -12,7 +12,7 @@ import { hashOf, temporaryFolder } from '../state/making.ts';
 
 const SEEDS = sized({ daily: 100, nightly: 5000 });
 const ENDINGS = ['', '-wal', '-shm', '-mark', '-lock'];
-const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't' } as const;
+const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't', targetTtl: null } as const;
 const OLDER: Proof = { atMs: 1, fingerprint: 'f', details: '{"older":true}' };
 const PROOF: Proof = { atMs: 9, fingerprint: 'f', details: '{"source":{"count":3}}' };
 

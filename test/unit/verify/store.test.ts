@@ -6,7 +6,7 @@ import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { VerifyStore } from '../../../src/verify/store.ts';
 import { rowsIn } from '../../helpers/database-file.ts';
 
-const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't' };
+const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't', targetTtl: null };
 
 let folder = '';
 beforeEach(() => {

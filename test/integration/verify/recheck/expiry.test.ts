@@ -149,3 +149,44 @@ test('verify: TTL of the source was changed since the migration began -> refused
     "the source container's TTL was changed after the migration began",
   );
 });
+
+describe('verify: default TTL of the target', () => {
+  const differing = { equal: false, differences: { different: 10 } };
+  /** Some expire by their own `ttl`, and ten by the default of their container, which is none. */
+  async function copiedBoth(): Promise<Move> {
+    const move = await Move.open({ flags, source: ON, target: ON });
+    await putAll(
+      move,
+      Array.from({ length: 14 }, (_, n) => (n < 10 ? order(n) : { ...order(n), ttl: TTL_S })),
+    );
+    await move.run('copy');
+    return move;
+  }
+  const setDefault = async (move: Move): Promise<void> => {
+    const { resource } = await move.target.read();
+    await move.target.replace({ ...resource, id: 'by-tenant', defaultTtl: 9000 });
+  };
+
+  test('changed after a clean comparison -> all documents are compared again', async () => {
+    await using move = await copiedBoth();
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({ equal: true });
+    await setDefault(move);
+    await expect(verifyMove(move, { flags, level: 'changes' })).resolves.toMatchObject(differing);
+  });
+
+  test('changed after a comparison has read a part of the target and was stopped -> it starts from scratch', async () => {
+    await using move = await copiedBoth();
+    const stop = new AbortController();
+    const stopped = verifyMove(move, {
+      flags,
+      signal: stop.signal,
+      timing: { pageSize: 2 },
+      onProgress: ({ target }) => {
+        if (target > 2) stop.abort(new Error('enough'));
+      },
+    });
+    await expect(stopped).rejects.toThrow('enough');
+    await setDefault(move);
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject(differing);
+  });
+});

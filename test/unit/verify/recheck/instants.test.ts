@@ -33,6 +33,7 @@ beforeEach(() => {
     fingerprint: 'f',
     sourceRid: 's',
     targetRid: 't',
+    targetTtl: null,
     beganAtMs: 0,
     extent: 'all',
     isAfterRepair: false,
