@@ -1,7 +1,7 @@
 /** The result of `cosmig doctor --probe`: a few lines for each question, and the file to attach to an issue. */
-import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ProbeResult } from '../doctor/probes/probe.ts';
+import type { Probed } from '../doctor/probes/run-probes.ts';
 import { pluralize } from '../lib/counting.ts';
 import { LedgerError, MismatchError, type CosmigError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
@@ -41,17 +41,18 @@ export function errorForProbes(results: readonly ProbeResult[]): MismatchError |
   });
 }
 
-/** Returns what the report file holds: no key, no name of the account, the database or a container. */
+/**
+ * Returns what the report file holds. Invariant: it has no key, no endpoint, and no name of an account, a database or a
+ * container; the answers are made of numbers and of the probes' own documents.
+ */
 export function probesReport(
-  results: readonly ProbeResult[],
-  { endpoint, nowMs }: { readonly endpoint: string; readonly nowMs: number },
+  { account, results }: Probed,
+  nowMs: number,
 ): Readonly<Record<string, unknown>> & { readonly probes: readonly ProbeResult[] } {
-  const { hostname } = new URL(endpoint);
   return {
     versions: { cosmig: readVersion(), node: process.versions.node },
     at: new Date(nowMs).toISOString(),
-    // Reports of one account can be recognised, while its name stays unknown.
-    account: createHash('sha256').update(hostname).digest('hex').slice(0, 16),
+    account,
     probes: results,
   };
 }

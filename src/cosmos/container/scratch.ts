@@ -1,4 +1,7 @@
-/** Creates a container for a short time, and removes it. Invariant: a container that existed before is never removed. */
+/**
+ * Creates a container for a short time, and removes it. Invariant: a container that existed before is removed only if it
+ * has the name and the key paths that cosmig gives to its scratch containers, which an application would not choose.
+ */
 import type { ContainerRequest, RequestOptions } from '@azure/cosmos';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Account } from '../account/client.ts';
@@ -9,18 +12,26 @@ import { readContainer } from './inspect.ts';
 
 export interface ScratchPlan {
   readonly name: ContainerName;
+  /** By these and its name cosmig recognises a container that an interrupted run has left. */
+  readonly keyPaths: readonly string[];
   /** The definition without the name. */
   readonly definition: Readonly<Record<string, unknown>>;
   readonly throughput: AskedThroughput;
 }
 
-/** Creates a container. Throws a NotReadyError if there is one of that name. */
+/**
+ * Creates a container, after it has removed one that an interrupted run left. Returns whether there was one. Throws a
+ * NotReadyError if another container has the name.
+ */
 export async function createScratch(
   account: Account,
-  { name, definition, throughput }: ScratchPlan,
+  { name, keyPaths, definition, throughput }: ScratchPlan,
   call: ControlCall,
-): Promise<void> {
-  if ((await readContainer(account, name, call)) !== undefined) throw alreadyThere(name);
+): Promise<boolean> {
+  const there = await readContainer(account, name, call);
+  const wasLeft = there !== undefined && there.keyPaths.join() === keyPaths.join();
+  if (there !== undefined && !wasLeft) throw alreadyThere(name);
+  if (wasLeft) await removeScratch(account, name, call);
   const { containers } = account.client.database(name.database);
   const ru = throughput.kind === 'manual' ? { throughput: throughput.ru } : {};
   let attempts = 0;
@@ -37,6 +48,7 @@ export async function createScratch(
   const container = account.client.database(name.database).container(name.container);
   // For some minutes not every replica may know it (fact SVC-38).
   await control(account, call, async (options) => container.read(options));
+  return wasLeft;
 }
 
 /** Removes a container. One that does not exist counts as removed. */
@@ -47,7 +59,7 @@ export async function removeScratch(account: Account, name: ContainerName, call:
 
 function alreadyThere({ database, container }: ContainerName): NotReadyError {
   return new NotReadyError(`the container ${database}/${container} exists`, {
-    why: 'cosmig removes the container that it tries things in, so it uses only one that it has created',
-    hint: 'name another one; or remove it yourself if an earlier run of cosmig has left it',
+    why: 'it is not a scratch container of cosmig, and others are never removed',
+    hint: 'choose another name, for example --probe DB/cosmig-probe-2',
   });
 }

@@ -5,7 +5,14 @@ import { allVersionsScan } from '../../documents/page-scan.ts';
 import { Deletion } from '../../keys/rekey.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import type { Answer, Probe } from './probe.ts';
-import { documentsIn, flatText, type Operation, type ScratchPair, type ScratchContainer } from './scratch.ts';
+import {
+  documentsIn,
+  flatText,
+  levelsText,
+  type Operation,
+  type ScratchPair,
+  type ScratchContainer,
+} from './scratch.ts';
 
 export const ALL_VERSIONS: readonly Probe[] = [
   {
@@ -107,7 +114,7 @@ export const ALL_VERSIONS: readonly Probe[] = [
     otherwise: 'the tail cannot apply deletes from containers with such keys: use --deletes reconcile',
     ask: async (scratch) => {
       const id = 'delete-levels';
-      const text = JSON.stringify({ id, nested: { one: 'a' }, two: 2.5 });
+      const text = levelsText(id, 'a', 2.5);
       return deletesNamed(scratch, scratch.levels, {
         documents: [{ id, key: ['a', 2.5], text }],
         isExpected: (named) => JSON.stringify(named) === JSON.stringify([id, 'a', 2.5]),

@@ -1,6 +1,6 @@
 /** What cosmig relies on where documents expire. Both probes wait for a document that lives for a second. */
 import type { Probe } from './probe.ts';
-import { flatText } from './scratch.ts';
+import { flatText, levelsText } from './scratch.ts';
 
 /** Longer than a second, and the service's time has whole seconds. */
 const EXPIRED_AFTER_MS = 3200;
@@ -31,7 +31,7 @@ export const LIFETIME: readonly Probe[] = [
     waits: true,
     ask: async ({ levels }) => {
       const [key, id] = [['ttl', 'off'], 'ttl-off'];
-      const text = JSON.stringify({ id, nested: { one: 'ttl' }, two: 'off', ttl: 1 });
+      const text = levelsText(id, 'ttl', 'off', { ttl: 1 });
       const created = await levels.one({ verb: 'create', key, text });
       await levels.pause(EXPIRED_AFTER_MS);
       const { status } = await levels.one({ verb: 'read', key, id });

@@ -1,10 +1,12 @@
 /**
- * Asks all probes in two scratch containers. Invariant: the containers are created here and removed in all cases, also
- * when the operator stops cosmig; if they cannot be removed, the error says how to do it.
+ * Asks all probes in scratch containers. Invariant: the containers are created here and removed in all cases, also when
+ * the operator stops cosmig; if they cannot be removed, the error says how to do it. A run that was killed leaves them to
+ * the next run of the same name.
  */
 import { connect, type Account } from '../../cosmos/account/client.ts';
 import type { ControlCall } from '../../cosmos/account/control-plane.ts';
-import { readContainer, readDatabase } from '../../cosmos/container/inspect.ts';
+import { describeAccount } from '../../cosmos/account/describe.ts';
+import { readDatabase } from '../../cosmos/container/inspect.ts';
 import { createScratch, removeScratch, type ScratchPlan } from '../../cosmos/container/scratch.ts';
 import { Patience, logWaits } from '../../cosmos/load/retry.ts';
 import { ContainerRequests, type ContainerName } from '../../cosmos/transport/container-requests.ts';
@@ -13,18 +15,39 @@ import { must } from '../../lib/assert.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import { INSPECTION_LIMITS } from '../../preflight/inspect.ts';
 import { servesAllVersions } from '../../preflight/permissions.ts';
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import type { Connection } from '../../spec/connection.ts';
 import { TIMING } from '../../spec/timing.ts';
 import type { DoctorParts } from '../doctor.ts';
 import { PROBES } from './all.ts';
 import { resultOf, type Answer, type Probe, type ProbeResult } from './probe.ts';
 import { FLAT_KEY, LEVEL_KEYS, ScratchContainer, UNIQUE, type ScratchPair } from './scratch.ts';
 
-export interface ProbesParts extends Omit<DoctorParts, 'env' | 'onChecks'> {
-  /** The first scratch container. The second has `-levels` after this name. */
+export interface ProbesParts extends Pick<DoctorParts, 'clock' | 'random' | 'log' | 'signal'> {
+  /** The account that is asked. */
+  readonly connection: Connection;
+  /** The first scratch container. The others have a further word after this name. */
   readonly name: ContainerName;
   /** Aborted when not even the containers can be removed. */
   readonly abortSignal: AbortSignal;
+  /** Called with the name of a scratch container that an earlier run left and this one removed. */
+  readonly onLeftover: (name: ContainerName) => void;
   readonly onResult: (result: ProbeResult) => void;
+}
+
+/** What is reported of the account, since answers may depend on it. No names. */
+export interface ProbedAccount {
+  readonly throughput: 'provisioned' | 'serverless';
+  /** Null if the key may not read it. */
+  readonly consistency: string | null;
+  readonly regions: number;
+  readonly multiWrite: boolean;
+  readonly allVersions: boolean;
+}
+
+export interface Probed {
+  readonly account: ProbedAccount;
+  readonly results: readonly ProbeResult[];
 }
 
 /** The throughput of each scratch container: the least that the service gives. */
@@ -41,32 +64,50 @@ export function scratchNames({
   ];
 }
 
-/** Asks the account of the source all probes. */
-export async function runProbes(parts: ProbesParts): Promise<readonly ProbeResult[]> {
-  const { connections, signal, spec, name } = parts;
-  if (connections.source.signsInWith === 'entra-id') throw needsKey();
-  using account = await connect(connections.source, { signal });
+/** Asks an account all probes. */
+export async function runProbes(parts: ProbesParts): Promise<Probed> {
+  const { connection, signal, name } = parts;
+  if (connection.signsInWith === 'entra-id') throw needsKey();
+  using account = await connect(connection, { signal });
   const call = callOf(parts);
-  if ((await readDatabase(account, name.database, call)) === undefined) throw noDatabase(name);
-  const { database, container } = spec.source;
-  const source = await readContainer(account, { database, container }, call);
-  const isServerless = source?.throughput.kind === 'serverless';
+  const described = await describeAccount(account, call);
+  const database = await readDatabase(account, name.database, call);
+  if (database === undefined) throw noDatabase(name);
+  const isServerless = database.shared?.kind === 'serverless';
   const throughput = isServerless ? { kind: 'none' as const } : { kind: 'manual' as const, ru: SCRATCH_RU };
-  const plans = plansFor(name, throughput);
   const created: ContainerName[] = [];
   try {
-    for (const plan of plans) {
+    for (const plan of plansFor(name, throughput)) {
       // A container whose creation was interrupted may exist, unless it was refused.
       created.push(plan.name);
-      await createScratch(account, plan, call).catch((error: unknown) => {
-        if (error instanceof NotReadyError) created.pop();
-        throw error;
+      const wasLeft = await createScratch(account, plan, call).catch((error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        created.pop();
+        throw troubleOf(error)?.kind === 'denied' ? mayNotCreate(plan.name, error) : error;
       });
+      if (wasLeft) parts.onLeftover(plan.name);
     }
-    return await askAll(await scratchOf(account, parts), parts);
+    const scratch = await scratchOf(account, parts);
+    const results = await askAll(scratch, parts);
+    return {
+      account: {
+        throughput: isServerless ? 'serverless' : 'provisioned',
+        consistency: described?.consistency ?? null,
+        regions: described?.regions.length ?? 0,
+        multiWrite: described?.multiWrite ?? false,
+        allVersions: scratch.hasAllVersions,
+      },
+      results,
+    };
   } finally {
     await removeAll(account, created, parts);
   }
+}
+
+/** Whether the service has refused to create a container, so that there is none to remove. */
+function isRefusal(error: unknown): boolean {
+  const kind = troubleOf(error)?.kind;
+  return error instanceof NotReadyError || kind === 'denied' || kind === 'fatal';
 }
 
 async function askAll(
@@ -90,14 +131,21 @@ async function askAll(
   return PROBES.map((probe) => must(answered.get(probe), 'each probe was answered'));
 }
 
-/** Asks one probe. Trouble that prevents an answer is not an answer. */
+/**
+ * Asks one probe. Trouble that prevents an answer is not an answer. Its words are left out, since the service writes names
+ * and addresses into them, and the answers are published.
+ */
 async function ask(probe: Probe, scratch: ScratchPair): Promise<Answer> {
   try {
     return await probe.ask(scratch);
   } catch (error) {
     if (error instanceof CanceledError || error instanceof InternalError) throw error;
     if (!(error instanceof ServiceError)) throw error;
-    return { notAsked: error.message };
+    const trouble = troubleOf(error);
+    if (trouble === undefined) return { notAsked: 'the answer could not be understood' };
+    const { status, substatus } = trouble;
+    if (status === 0) return { notAsked: 'the service did not answer' };
+    return { notAsked: `the service answered ${status}${substatus === 0 ? '' : `/${substatus}`}` };
   }
 }
 
@@ -124,6 +172,7 @@ function plansFor(name: ContainerName, throughput: ScratchPlan['throughput']): r
   return [
     {
       name: flat,
+      keyPaths: [`/${FLAT_KEY.join('/')}`],
       throughput,
       definition: {
         partitionKey: { paths: [`/${FLAT_KEY.join('/')}`], kind: 'Hash', version: 2 },
@@ -133,6 +182,7 @@ function plansFor(name: ContainerName, throughput: ScratchPlan['throughput']): r
     },
     {
       name: levels,
+      keyPaths: paths,
       throughput,
       definition: { partitionKey: { paths, kind: 'MultiHash', version: 2 } },
     },
@@ -178,6 +228,14 @@ function callOf({ clock, random, signal, log }: ProbesParts): ControlCall {
   };
 }
 
+function mayNotCreate({ database, container }: ContainerName, cause: unknown): NotReadyError {
+  return new NotReadyError(`the account does not allow this key to create ${database}/${container}`, {
+    why: 'the key is read-only or wrong, or a firewall blocks this machine; nothing was created',
+    hint: 'set a read-write key of the account in COSMIG_SOURCE_KEY for cosmig doctor --probe',
+    cause,
+  });
+}
+
 function needsKey(): NotReadyError {
   return new NotReadyError('an identity of Entra ID cannot create the scratch containers', {
     why: 'its roles cover documents; containers are created with the account key',
@@ -186,7 +244,7 @@ function needsKey(): NotReadyError {
 }
 
 function noDatabase({ database }: ContainerName): NotReadyError {
-  return new NotReadyError(`there is no database ${database} in the account of the source`, {
+  return new NotReadyError(`there is no database ${database} in the account`, {
     why: 'a database may cost money, so cosmig does not create one',
     hint: 'give --probe the name of an existing database',
   });

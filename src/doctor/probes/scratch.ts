@@ -189,9 +189,12 @@ export interface ScratchPair {
   readonly hasAllVersions: boolean;
 }
 
-/** The key paths of the two containers, and the unique key of the first. */
-export const FLAT_KEY = ['key'];
-export const LEVEL_KEYS = [['nested', 'one'], ['two']];
+/**
+ * The key paths of the containers, and the unique key of the first. The word in them marks the containers as cosmig's: it
+ * removes a container that a killed run has left only if it has these paths.
+ */
+export const FLAT_KEY = ['cosmigProbe'];
+export const LEVEL_KEYS = [['cosmigProbe', 'one'], ['two']];
 export const UNIQUE = 'unique';
 
 /** Returns the documents in a page, parsed. */
@@ -203,7 +206,17 @@ export function documentsIn(page: Buffer): ReadonlyArray<Readonly<Record<string,
 
 /** Returns a document of the flat container as text. Its unique value is its id unless `members` say otherwise. */
 export function flatText(id: string, key: unknown, members: Readonly<Record<string, unknown>> = {}): string {
-  return JSON.stringify({ id, key, [UNIQUE]: id, ...members });
+  return JSON.stringify({ id, [FLAT_KEY[0] ?? '']: key, [UNIQUE]: id, ...members });
+}
+
+/** Returns a document of the container with two levels as text. */
+export function levelsText(
+  id: string,
+  one: unknown,
+  two: unknown,
+  members: Readonly<Record<string, unknown>> = {},
+): string {
+  return JSON.stringify({ id, cosmigProbe: { one }, two, ...members });
 }
 
 function put(body: BatchBody, operation: Operation): void {

@@ -2,7 +2,7 @@
 import type { Key } from '../../documents/batch-body.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import type { Answer, Probe } from './probe.ts';
-import { flatText, UNIQUE, type ScratchContainer } from './scratch.ts';
+import { FLAT_KEY, flatText, UNIQUE, type ScratchContainer } from './scratch.ts';
 
 export const VALUES: readonly Probe[] = [
   {
@@ -90,7 +90,7 @@ async function numbersBack(
   as: (text: string) => string = (text) => text,
 ): Promise<Answer> {
   const members = spelled.map((text, n) => `"n${n}":${text}`).join(',');
-  const text = `{"id":"${id}","key":"${id}","${UNIQUE}":"${id}",${members}}`;
+  const text = `{"id":"${id}","${FLAT_KEY[0]}":"${id}","${UNIQUE}":"${id}",${members}}`;
   await flat.one({ verb: 'create', key: [id], text });
   const read = await flat.one({ verb: 'read', key: [id], id });
   const back = spelled.map((_text, n) => new RegExp(`"n${n}":\\s*([^,}\\s]+)`).exec(read.text)?.[1] ?? '');

@@ -16,7 +16,9 @@ import {
   writeProbesReport,
 } from '../probes.ts';
 import { refuseReport } from '../verify-report-file.ts';
-import { runParts, type SpecContext } from './run-engine.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { loadConnections } from '../../spec/load.ts';
+import type { SpecContext } from './run-engine.ts';
 
 export interface ProbeAsked {
   /** The scratch container, as DB/CONTAINER. */
@@ -35,11 +37,12 @@ export async function runProbesFor(
 ): Promise<Result> {
   const { out, signal, abortSignal } = context;
   const name = nameFrom(probe);
-  const { spec, connections, clock, random, log } = runParts(context);
+  const { clock, log } = context;
+  const connection = loadConnections(context).source;
   if (report !== undefined) refuseReport(report);
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { runProbes, scratchNames, SCRATCH_RU } = await import('../../doctor/probes/run-probes.ts');
-  const { endpoint } = connections.source;
+  const { endpoint } = connection;
   const names = scratchNames(name).map(({ database, container }) => `${database}/${container}`);
   const cost = costText(names.length * SCRATCH_RU);
   if (!isAccepted && !isLoopback(new URL(endpoint).hostname)) {
@@ -53,9 +56,21 @@ export async function runProbesFor(
     // Not awaited: the few lines fit into the buffer of stdout.
     void out.line(probeText(result));
   };
-  const parts = { spec, connections, clock, random, log, signal, abortSignal, name, onResult };
-  const results = await runProbes(parts);
-  const shown = probesReport(results, { endpoint, nowMs: clock.now() });
+  const onLeftover = ({ database, container }: ContainerName): void =>
+    out.note(`removed ${database}/${container}, which an interrupted run had left`);
+  const probed = await runProbes({
+    connection,
+    clock,
+    random: systemRandom,
+    log,
+    signal,
+    abortSignal,
+    name,
+    onLeftover,
+    onResult,
+  });
+  const { results } = probed;
+  const shown = probesReport(probed, clock.now());
   const error =
     (report === undefined ? undefined : writeProbesReport(report, shown)) ?? errorForProbes(results);
   const json: TypeOf<typeof PROBES_RESULT> = {

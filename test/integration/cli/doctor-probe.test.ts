@@ -6,7 +6,9 @@ import { PROBES } from '../../../src/doctor/probes/all.ts';
 import { DEVIATIONS, type Deviation } from '../../../src/emulator/account/deviations.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
-import { envOf, SPEC, typed } from '../../helpers/migration/typed.ts';
+import { envOf, typed } from '../../helpers/migration/typed.ts';
+import { startCosmig } from '../../helpers/process/cosmig-process.ts';
+import { until } from '../../helpers/wait.ts';
 import { CosmigRun, type Ran } from '../../helpers/run-cosmig.ts';
 
 /** Which probe notices which deviation of the emulator. */
@@ -38,7 +40,8 @@ const NOTICED: Readonly<Record<Deviation, string>> = {
   'ttl-without-switch': 'ttl-off',
 };
 
-const ASK = ['doctor', ...SPEC, '--probe', 'shop/cosmig-probe'];
+/** Without any setting of a migration, which there may not be yet. */
+const ASK = ['doctor', '--probe', 'shop/cosmig-probe'];
 
 interface Asked {
   readonly complete: boolean;
@@ -84,6 +87,44 @@ describe('cosmig doctor --probe', () => {
     run.press('SIGINT');
     expect((await run.ended).code).toBe(130);
     expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
+  });
+
+  test('killed while it asks -> the next run removes what was left, and its own containers', async () => {
+    await using child = startCosmig(ASK, envOf(move));
+    await until(async () => (await containersOf(move)).includes('cosmig-probe-levels'), {
+      what: 'the scratch containers',
+    });
+    child.kill('SIGKILL');
+    await child.ended;
+    expect(await containersOf(move)).toEqual(['by-tenant', 'cosmig-probe', 'cosmig-probe-levels', 'orders']);
+    const ran = await typed(move, ...ASK);
+    expect(ran.stderr).toContain('removed shop/cosmig-probe, which an interrupted run had left');
+    expect([ran.code, await containersOf(move)]).toEqual([0, ['by-tenant', 'orders']]);
+  });
+
+  test("a container of the name that is not cosmig's -> refused, and kept", async () => {
+    const { database } = await move.client.databases.createIfNotExists({ id: 'shop' });
+    await database.containers.create({ id: 'cosmig-probe-levels', partitionKey: '/key' });
+    const ran = await typed(move, ...ASK);
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('it is not a scratch container')]);
+    expect(await containersOf(move)).toEqual(['by-tenant', 'cosmig-probe-levels', 'orders']);
+  });
+
+  test('an account that refuses to create containers -> says that nothing was created', async () => {
+    await move.admin.faults([{ match: { op: 'container' }, after: 1, effect: { status: 403 } }]);
+    const ran = await typed(move, ...ASK);
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('nothing was created')]);
+  });
+
+  test('trouble of which the service writes names and addresses -> the report has none of them', async () => {
+    const message = 'shop/cosmig-probe: blocked for 203.0.113.9, ActivityId: 1234';
+    await move.admin.faults([{ match: { op: 'query' }, effect: { status: 403, substatus: 5300, message } }]);
+    const report = join(dirname(move.ledgerPath), 'probes.json');
+    const ran = await typed(move, ...ASK, '--report', report, '--json');
+    expect(notHolding(ran)).toEqual(['charge-count: not asked']);
+    const written = readFileSync(report, 'utf8');
+    expect(written).toContain('the service answered 403/5300');
+    expect(written).not.toMatch(/shop|203\.0|ActivityId|127\.0/);
   });
 });
 
