@@ -56,7 +56,7 @@ export interface ReplyNodes {
 
 /**
  * Scans pages of one shape, and returns the values that the last scan has found. There is a row for each element of the
- * page. An offset of 0 means that a value is missing.
+ * page's array: a document, or an object around a document. An offset of 0 means that a value is missing.
  */
 export class PageScan<Around = unknown> {
   /** The nodes of the document in each row. */
@@ -174,7 +174,9 @@ export class PageScan<Around = unknown> {
     return this.page.subarray(this.start(row, node), this.end(row, node));
   }
 
-  /** Returns the offset at which the element of a row starts. The element contains the document. */
+  /**
+   * Returns the offset in the page at which a row's element starts: the document, or the object around the document.
+   */
   elementStart(row: number): number {
     return this.#rows[row * this.#stride] ?? 0;
   }

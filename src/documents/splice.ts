@@ -52,7 +52,9 @@ export class Edits {
     this.#ends[edit] = end;
   }
 
-  /** Returns the offset in the output at which the text ends that replaced the bytes at `from`. */
+  /**
+   * Returns the offset in the output after the text that replaced the bytes at `from`; 0 if no edit begins at `from`.
+   */
   endOf(from: number): number {
     for (let edit = 0; edit < this.count; edit += 1)
       if (this.#from[edit] === from) return this.#ends[edit] ?? 0;

@@ -38,7 +38,7 @@ export interface ContainerPair {
   readonly deletes: DeleteMode;
 }
 
-/** Creates or opens the ledger of this migration. Refuses containers other than those for which it was created. */
+/** Creates or opens the ledger of this migration. Refuses a ledger that was created for other containers. */
 export function openLedger(
   spec: MigrationSpec,
   { source, target, deletes }: Omit<ContainerPair, 'deletes'> & { readonly deletes: DeleteMode | null },

@@ -1,6 +1,6 @@
 /**
- * The parts of one run, by which they reach each other. The module of each part describes it. Only assemble.ts makes
- * one.
+ * The object through which the parts of one run reach each other. Only assemble.ts creates it. Each part is described
+ * in its own module.
  */
 import type { KeyPlan } from '../keys/plan.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -60,6 +60,6 @@ export interface RunContext {
   /** Retries dead letters when what they wait for has changed. */
   readonly promoter: Promoter;
   readonly points: CrashPoints;
-  /** Session tokens and costs that each transaction records for the whole run. */
+  /** Collects the session tokens and the charges of the run, which every transaction stores. */
   readonly totals: RunTotals;
 }

@@ -1,4 +1,4 @@
-/** Prepares a run: the preflight if the migration has not begun, and the opening of the ledger. */
+/** Prepares a run: passes the preflight if the migration has not begun, and opens the ledger. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -69,7 +69,7 @@ export async function prepare(
   };
 }
 
-/** Returns what the reservation of the target says about a ledger. */
+/** Returns the content of the reservation, the document that marks the target as taken by this ledger. */
 function reservationOf({ migration }: Ledger, { ledger: path, source }: MigrationSpec): ReservationText {
   const { ledgerName, createdAtMs } = migration.read();
   return {

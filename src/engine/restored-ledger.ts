@@ -1,7 +1,9 @@
 /**
- * Detects a ledger that was restored from an older copy, or that has lost its write-ahead log. Its older positions only cause repetition. But it does not know
- * the documents that were copied later. If such a document is deleted or moves, the run finds no slot to empty. So a
- * comparison of both sides is due, as after lost deletes. A ledger from before the commit of the migration is refused.
+ * Detects a ledger that was restored from an older copy, or that has lost its write-ahead log. Older positions only
+ * cause repetition. But such a ledger does not know the documents that were copied after it was saved. If one of them
+ * is deleted or moves, the run does not know which slot to empty, and the copy stays there. So a comparison of both
+ * sides is due, as after lost deletes. If the migration has been committed since the ledger was saved, the ledger is
+ * refused.
  */
 import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
@@ -23,7 +25,7 @@ export function checkRestored(
   }
   for (const { number, sweepPending } of ledger.leases.live())
     if (!sweepPending) ledger.leases.change(number, { sweepPending: true });
-  // Runs that are missing here may have sent requests a moment ago.
+  // Runs that this ledger does not know may have sent requests a moment ago.
   ledger.runs.noteRequest('unknown');
   ledger.journal.append({ event: 'ledger restored', missedRun: missed.run }, nowMs);
   log.warn(

@@ -4,8 +4,8 @@
  *   prepare -> settle what the last run left -> anchors, once -> every lease -> index -> every lease of the tail
  *
  * A run stops reading when the operator asks for it, when its time is over, when there are too many dead letters, or
- * when a document cannot be moved and the spec says to fail. Pages in flight are then finished and committed, as long as
- * requests succeed. Only the abort signal and errors that cannot pass by waiting end a run at once; the next run then
+ * when a document cannot be moved and the spec says to fail. Pages in flight are then finished and committed, as long
+ * as requests succeed. Only the abort signal and errors that waiting cannot cure end a run at once; the next run then
  * settles what is in doubt.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
@@ -148,7 +148,7 @@ async function withLedger<T>(
   }
 }
 
-/** Names of the goals' commands in the ledger. */
+/** The command that the ledger records for each goal. */
 const COMMANDS: Readonly<Record<Goal, string>> = {
   copy: 'copy',
   tail: 'tail',
@@ -230,14 +230,15 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
           drainMs: () => context.backlog.drainMs,
         }),
       );
-      // A task that only waits for aborted members has to stop too.
+      // Some tasks watch only `stopping`. They have to end as well when the members are aborted.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
       const reading = stopping.signal;
       const finish = async (): Promise<void> => {
         const { slots, source } = context;
-        // Completed operations, not waiting ones: the number of the latter may stand still while the former go through.
+        // The number of completed operations shows progress. The number of waiting operations may stay the same
+        // although the run moves.
         const progress = (): string =>
           [
             tasks.running,

@@ -62,7 +62,7 @@ export class KeyCache {
     return undefined;
   }
 
-  /** Stores the key of the row of the last lookup, which was not found. */
+  /** Stores the key of the row that was looked up last. Called after `find` has returned undefined for this row. */
   remember(computed: ComputedKey): KnownKey {
     const known: KnownKey = { computed, effectiveKey: undefined };
     const bucket = this.#bucket;

@@ -17,7 +17,10 @@ import type { Derived, Path, Strategy, Value } from './strategies/strategy.ts';
 export interface PlanOptions {
   /** Key paths of the source; empty if they are unknown (`cosmig key`). */
   readonly sourcePaths: readonly string[];
-  /** Key paths of the target, one to three. If empty, the only derived path is the key. */
+  /**
+   * One to three key paths of the target. If the list is empty, `derive` must have one property, and its path becomes
+   * the key.
+   */
   readonly partitionKey: readonly string[];
   /** Properties to write, each as '/path=template'. */
   readonly derive: readonly string[];

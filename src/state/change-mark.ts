@@ -1,7 +1,8 @@
 /**
  * The change mark: a small file next to a ledger or a verify file that records how many of its changes are durable.
- * Invariant: the file on the disk has at least so many changes, unless it has lost some of them: an older copy of it was
- * restored, or its write-ahead log (`-wal`) was deleted, cut or damaged. SQLite itself does not notice this.
+ * Invariant: the file has at least as many changes as its mark records. If it has fewer, it has lost some: an older
+ * copy of it was restored, or its write-ahead log (`-wal`) was deleted, cut or damaged. SQLite itself does not notice
+ * this.
  *
  * The mark is written after each durable transaction and is not synced: after a power cut it may be too low, but it is
  * never too high. A missing or damaged mark therefore proves nothing, and is ignored.
@@ -13,11 +14,16 @@ import { changeCount, checksumOf } from '../lib/sqlite/table-sums.ts';
 
 const SIZE_BYTES = 80;
 
-/** Higher than every number of changes. */
+/**
+ * What the mark records when the file has lost changes. It is higher than every number of changes, so it stays until
+ * `reset`.
+ */
 const UNREACHABLE = Number.MAX_SAFE_INTEGER;
 
 interface Mark {
-  /** When the file was created: the mark of an earlier file at the same path says nothing about this one. */
+  /**
+   * When the file was created. A mark with another time belongs to an earlier file at the same path, and is ignored.
+   */
   readonly createdAtMs: number;
   readonly changes: number;
 }
@@ -34,7 +40,7 @@ export class ChangeMark {
     this.#createdAtMs = markOf(database).createdAtMs;
     const recorded = recordIn(file);
     this.#changes = recorded?.createdAtMs === this.#createdAtMs ? recorded.changes : 0;
-    // The changes that follow must not hide that older ones are lost.
+    // Without this, the file would catch up with its mark by new changes, and hide that older ones are lost.
     if (recorded !== null && isAhead(recorded, database)) this.reset(UNREACHABLE);
   }
 
@@ -87,7 +93,7 @@ export class ChangeMark {
   }
 }
 
-/** Whether a mark, which was read before, records more durable changes than its file has. */
+/** Whether a mark that was read earlier records more durable changes than its file has now. */
 export function isAhead(mark: Mark, database: Database): boolean {
   const { createdAtMs, changes } = markOf(database);
   return mark.createdAtMs === createdAtMs && mark.changes > changes;

@@ -1,6 +1,6 @@
 /**
  * Groups intents: all intents that are added in one turn of the event loop become durable with one sync of the disk. A
- * sync takes longer than writing the intents, so many ranges can share one.
+ * sync takes longer than writing the intents, so the intents of many ranges share one sync.
  */
 import type { UnitStore } from './units.ts';
 import type { SessionToken } from './session-tokens.ts';
@@ -30,7 +30,7 @@ export class IntentGroup {
   /** Adds an intent. When the promise resolves the intent is on the disk, and its writes may be sent. */
   async add(intent: Intent): Promise<void> {
     return new Promise((resolve, reject) => {
-      // Waits for the other replies of this turn of the event loop, which may bring more pages.
+      // Other replies of this turn of the event loop may bring more pages, whose intents can share the sync.
       if (this.#waiting.length === 0) setImmediate(() => this.#flush());
       this.#waiting.push({ intent, resolve, reject });
     });

@@ -19,11 +19,11 @@ export type PhaseEntry =
 /** What a cutover knew when it committed: what had been compared while the writers were stopped. */
 export interface ProofBasis {
   /**
-   * `all`: every document. `changes`: the documents that had changed on either side since an earlier comparison had found
-   * both sides equal; and each side had as many documents as the ledger knows.
+   * `all`: every document. `changes`: the documents that had changed on either side since an earlier comparison had
+   * found both sides equal; and each side had as many documents as the ledger expects.
    */
   readonly compared: 'all' | 'changes';
-  /** When that earlier comparison ended; null: every document was compared. */
+  /** When the earlier comparison of `changes` ended; null: every document was compared. */
   readonly sinceMs: number | null;
   /** How many documents each side had; null: not counted again after a repair. */
   readonly documents: { readonly source: number; readonly target: number } | null;
@@ -124,8 +124,8 @@ export class Journal {
   }
 
   /**
-   * Returns the events since a cutover last passed its gate; none if no cutover has. Changes of the source may be
-   * without number, so only the newest `limit` of them are returned, and the newest `limit` other events.
+   * Returns the events since a cutover last passed its gate; none if no cutover has. A cutover may record any number of
+   * changes of the source, so only the newest `limit` of them are returned, and the newest `limit` other events.
    */
   lastCutover(limit: number): JournalEntry[] {
     return this.#sql.lastCutover.all(limit).map(parseEntry).toReversed();

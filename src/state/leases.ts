@@ -20,7 +20,10 @@ export type LeasePhase = (typeof PHASES)[number];
 /** The whole key space: `min` is included, `max` is not. */
 export const KEY_SPACE = { min: '', max: 'FF' } as const;
 
-/** The end of the change feed before the copy starts, or after the source has forgotten changes. */
+/**
+ * Where the change feed ended when the anchor was taken: before the copy started, or after the source had forgotten
+ * changes.
+ */
 export interface Anchor {
   readonly etag: string;
   readonly lsn: number;
@@ -51,7 +54,7 @@ export interface Lease {
   readonly copiedLsn: number | null;
   /** Whether deletes or renames may have been missed, so that a full comparison is due. */
   readonly sweepPending: boolean;
-  /** How often they were missed since the last full comparison. */
+  /** How often deletes or renames may have been missed since the last full comparison. */
   readonly misses: number;
   /** How many documents the lease has read. */
   readonly documents: number;
@@ -70,7 +73,10 @@ export interface Move {
   readonly position: string | null;
   /** How many documents the page had. */
   readonly documents?: number;
-  /** Whether the page does not say which copies are to be removed: a full comparison is due. */
+  /**
+   * Whether the page has deletes or renames without the identity of the document. Their copies stay in the target until
+   * a full comparison finds them.
+   */
   readonly misses?: boolean;
 }
 

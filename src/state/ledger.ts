@@ -44,10 +44,16 @@ import { Transactions } from '../lib/sqlite/transaction.ts';
 
 /** The page size of the file in bytes. An index block fills one page. */
 const PAGE_SIZE = 4096;
-/** The cache of SQLite. A small one is enough: the copy only appends, and a look-up reads two pages of a large file. */
+/**
+ * The size of SQLite's cache. A small cache is enough: the copy only appends, and a look-up reads two pages of a large
+ * file.
+ */
 const CACHE_KIB = 4096;
 
-/** The tables on which a reader relies. All are small, so that each of its short looks can check them. */
+/**
+ * The tables on which commands rely that only read the ledger. All are small, so that they can be checked at every
+ * opening.
+ */
 const TABLES_OF_READERS = [
   'migration',
   'leases',
@@ -167,9 +173,10 @@ export class Ledger {
   }
 
   /**
-   * Looks into a file that may be a ledger. `hasBegun`: whether the migration has anchored its ranges; false for a file
-   * whose creation was interrupted, for example by a full disk or a SIGKILL, which the first command then completes.
-   * `ledgerName`: the name of the ledger in the reservation of its target. Refuses a file of a newer cosmig or another program.
+   * Looks into a file that may be a ledger. `hasBegun`: whether the migration has anchored its ranges; false also for a
+   * file whose creation was interrupted, for example by a full disk or a SIGKILL. The first command of the migration
+   * completes such a file. `ledgerName`: the name of the ledger in the reservation of its target. Refuses a file of a
+   * newer cosmig or another program.
    */
   static peek(path: string): { readonly hasBegun: boolean; readonly ledgerName: string | undefined } {
     const nothing = { hasBegun: false, ledgerName: undefined };
@@ -244,8 +251,8 @@ export class Ledger {
   }
 
   /**
-   * Counts the documents that the ledger knows, step by step, as of one moment: nothing else may be read through this
-   * object meanwhile. Returns null if the copy of a range is not indexed yet.
+   * Counts the documents that the ledger knows, in steps that all see the same state of the ledger. Nothing else may be
+   * read through this object until the last step. Returns null if the copy of a range is not indexed yet.
    */
   *known(): Generator<void, KnownDocuments | null> {
     const database = this.#database;
@@ -330,7 +337,10 @@ function isFull(trouble: unknown): boolean {
   return trouble instanceof LedgerError && codeOf(trouble) === 'SQLITE_FULL';
 }
 
-/** Whether an error of `migrate` means that SQL migrations are missing, and the file was opened to read only. */
+/**
+ * Whether an error of `migrate` means that the file must be upgraded, which is impossible because it was opened only to
+ * read.
+ */
 function isUnmigrated(trouble: LedgerError): boolean {
   return codeOf(trouble) === 'SQLITE_READONLY';
 }

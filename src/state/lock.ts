@@ -96,7 +96,7 @@ function parse(text: string): MigrationProgress | null {
   return { createdAtMs, run, phase };
 }
 
-/** The lock belongs to the file and not to the path by which it was opened, which may contain symbolic links. */
+/** Returns the path of the lock file. Symbolic links are resolved, so that all paths to one ledger share one lock. */
 function lockPath(ledger: string): string {
   return `${realPath(ledger)}-lock`;
 }

@@ -76,7 +76,10 @@ export class RowStore {
     };
   }
 
-  /** Returns how many rows there are: of live documents, of those with a dead letter, and of the latter with a copy. */
+  /**
+   * Counts the rows. `live`: of live documents. `quarantined`: of documents with a dead letter. `outdated`: those
+   * `quarantined` ones whose document has a copy in the target.
+   */
   totals(): { readonly live: number; readonly quarantined: number; readonly outdated: number } {
     const totals = { live: 0, quarantined: 0, outdated: 0 };
     for (const row of this.#sql.totals.all()) {

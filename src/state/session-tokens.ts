@@ -1,6 +1,6 @@
 /**
- * Owns the newest known session token of each range. With the tokens of the source, point reads in this and later runs
- * never see an older state. With the tokens of the target, a comparison sees every committed write.
+ * Owns the newest known session token of each range. With the tokens of the source, a point read in this or a later run
+ * never sees an older state than earlier reads. With the tokens of the target, a comparison sees every committed write.
  */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { text } from '../lib/sqlite/column.ts';

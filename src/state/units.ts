@@ -3,7 +3,8 @@
  * disk before the first byte is sent. COMMIT stores the outcomes and the position, when every outcome is known.
  *
  * Invariant: an intent stays until its unit is committed or settled. A lease's position moves past a page only when
- * every older page of that lease is committed. A segment without outcomes is ignored.
+ * every older page of that lease is committed. A segment without outcomes belongs to a unit that is not committed, and
+ * is not indexed.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import { assert } from '../lib/assert.ts';
@@ -139,7 +140,7 @@ export class UnitStore {
 
   /**
    * Reads the intent of a unit. `keyLevels`: how many levels the source key has, which the names of documents contain.
-   * The segments of the intent become single claims first, which can be settled one by one.
+   * The segments of the intent are first replaced by single claims, because these can be settled one by one.
    */
   readIntent(unit: number, keyLevels: number): Unsettled {
     const width = 1 + keyLevels;
@@ -157,8 +158,8 @@ export class UnitStore {
   }
 
   /**
-   * Stores what settling has found, together with the end of the claims and units that are settled: the rest can be
-   * settled by a later run. Durable.
+   * Stores what settling has found, and deletes the claims and units that are settled, in one transaction. A later run
+   * can settle the rest. Durable.
    */
   settle(
     { units = [], claims = [], rows = [], overrides = [] }: Settlement,
@@ -179,7 +180,8 @@ export class UnitStore {
   #intend({ unit, lease, feed, copied, claims = [] }: Intent): void {
     this.#sql.intend.run({ unit, lease, feed });
     if (lease !== null && copied !== undefined) {
-      // A merge may have joined the lease's index to another one. A page with the old index id would miss the new index.
+      // A merge of ranges may have joined the lease's index to another one. Documents with the old index id would be
+      // missing there.
       assert(
         this.#parts.leases.get(lease).indexId === copied.indexId,
         'a page goes to the index that its lease has now',

@@ -47,9 +47,12 @@ export const DEVIATIONS = [
   'signatures-expire',
   /** The etag that a write names is not compared. */
   'conditions-ignored',
-  /** The `ttl` of a document has no effect where the container names no default lifetime. */
+  /**
+   * The `ttl` of a document has no effect where time to live is on without a default (`defaultTtl` -1). In the service
+   * it has.
+   */
   'ttl-ignored',
-  /** The `ttl` of a document has an effect where time to live is switched off. */
+  /** The `ttl` of a document has an effect where time to live is off (no `defaultTtl`). In the service it has none. */
   'ttl-without-switch',
 ] as const;
 

@@ -24,7 +24,10 @@ export interface FeedWindow {
   readonly upTo: number;
   readonly min: string;
   readonly max: string;
-  /** The second (epoch) after which documents must be written, for a reader that starts at a time; -1 for all. */
+  /**
+   * Leaves out documents written at this time or earlier, in epoch seconds, for a reader that starts at a time; -1
+   * leaves out none.
+   */
   readonly afterTs: number;
   /** The current time in epoch seconds. Documents that have expired by then are left out. */
   readonly nowTs: number;

@@ -32,7 +32,7 @@ export interface Change {
   readonly lsn: number | null;
   /** The index over the documents that the lease has copied; null without a lease. */
   readonly indexId: number | null;
-  /** What the feed of all versions says about the change: what it was, and the LSN of the version before it. */
+  /** How AVAD shows the change: its kind, and the LSN of the version before it. LV does not show these. */
   readonly shown?: { readonly as: 'create' | 'replace' | 'delete'; readonly previousLsn: number | null };
 }
 
@@ -46,7 +46,10 @@ export interface Task {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly change: Change;
-  /** Called when a copied document without a row is in its slot: the copy then records it in its segment. */
+  /**
+   * Called when a document of the copy is in its slot and has no row: its segment then records it, and no row is
+   * written.
+   */
   readonly onLive?: () => void;
 }
 
@@ -64,7 +67,7 @@ export async function apply(task: Task, begun?: CopiedTurn): Promise<void> {
     let asks = change.version === null;
     for (;;) {
       row = pending.rowOf(change.identity.hash, change.indexId);
-      // The row may name another slot than before the wait.
+      // The row may have changed during the wait, and may now name a slot that is not locked.
       if (!locks.cover(row)) {
         await locks.take(hint, row);
         continue;
@@ -136,7 +139,10 @@ class Locks {
   }
 }
 
-/** Returns where the change stands in its feed: a later change of the same feed makes it unnecessary. */
+/**
+ * Returns the position of a change in its feed, by which the sequencer drops a change if a later one of the same feed
+ * waits too.
+ */
 function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
   return version === null || lsn === null ? undefined : { feed, lsn };
 }
@@ -156,7 +162,10 @@ function raise({ unit, change }: Task, row: LedgerRow): void {
   unit.row({ ...row, ...orderOf(change, row) });
 }
 
-/** Returns the feed and the LSN of the row after this change. Within one feed the LSN never becomes lower. */
+/**
+ * Returns the feed and the LSN that the row gets from this change. Within one feed the LSN of a row never becomes
+ * lower.
+ */
 function orderOf({ feed, lsn }: Change, row: LedgerRow | null): Pick<LedgerRow, 'feed' | 'lsn'> {
   if (lsn === null) return { feed: row?.feed ?? feed, lsn: row?.lsn ?? null };
   return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };

@@ -38,7 +38,7 @@ function valueOf(text: string | null): KeyComponent {
   return value as KeyComponent;
 }
 
-/** Returns the name in a row, whose values are at these nodes. */
+/** Returns the name of the document in a row of a scan. `nodes` are the nodes of the values that make up the name. */
 export function textsAt(scan: PageScan, row: number, nodes: readonly number[]): (string | null)[] {
   return nodes.map((node) => keyText(scan, row, node));
 }

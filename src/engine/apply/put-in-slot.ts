@@ -106,7 +106,7 @@ async function adjudicate(
 
 /**
  * Whether cosmig has written the document in the slot. Once the copy is indexed the ledger knows every document that
- * cosmig has written. Until then it does not say at once.
+ * cosmig has written. Until then the answer may be 'unknown', because only a read of all segments can give it.
  */
 function isCopyOfOurs(
   { pending, ledger }: RunContext,
@@ -119,8 +119,9 @@ function isCopyOfOurs(
 }
 
 /**
- * Whether the copy, which is not indexed yet, has written this document into the slot. Reads all segments, so it is asked
- * only about a document that the source does not have, or has elsewhere: taking over its slot would destroy it.
+ * Whether the copy, which is not indexed yet, has written this document into the slot. Reads all segments, so it is
+ * called only if the source no longer maps the document to this slot. If cosmig has not written the document, taking
+ * over the slot would destroy it.
  */
 async function hasCopied(
   { ledger, signal }: RunContext,

@@ -35,7 +35,10 @@ export class SlotOwners {
   readonly #placement: Placement;
   readonly #name: readonly number[];
   readonly #unique: UniqueKeys;
-  /** Computes the target key again from the content; undefined if the new key overwrites a part of the old one. */
+  /**
+   * Computes the target key from the content; undefined if a derived value replaces a part of the source key, because
+   * the target document then lacks what the key is made of.
+   */
   readonly #rekey: Rekey | undefined;
 
   constructor(replies: PageScan<ReplyNodes>, { plan, unique, side }: OwnerParts) {

@@ -12,7 +12,8 @@ import { versionPaths, VersionReader, type Version, type VersionParts } from '..
 import { idOf, keyOf, type SourceIdentity } from './identity.ts';
 
 /**
- * Stands for a document whose id the service does not accept. The feed has shown it, so it must not count as deleted.
+ * Stands for a document whose id the service does not accept in a point read. A feed has shown the document, so it
+ * must not count as deleted.
  */
 const UNREADABLE: Version = {
   etag: '',
@@ -34,7 +35,8 @@ export class SourceDocuments {
     const { side, clock, serviceTime } = parts;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
-    // The time of the reply that shows a document is known before `keep` is called, and decides whether it has expired.
+    // Before `keep` reads a document, `serviceTime` has the time of the reply that contains it. This time decides
+    // whether the document has expired.
     const keep = (row: number): Version | 'gone' => reader.read(row, serviceTime.nowTs()).version;
     this.reads = new PointReads({ side, replies, keep, clock });
   }

@@ -1,7 +1,8 @@
 /**
  * Sends all requests to slots of the target: conditional writes, and reads that find out which document is in a slot.
- * Invariant: a slot is never read from a replica that lacks one of our writes, even if its reply was lost or an earlier
- * process has sent it. After a lost reply nothing is read until that write can no longer take effect.
+ * Invariant: a slot is never read from a replica that lacks one of our writes, even if the reply to the write was
+ * lost, or an earlier process has sent the write. After a lost reply the slot is not read until the write can no
+ * longer take effect.
  */
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
@@ -55,7 +56,7 @@ interface Parts {
 /** The bytes of a document for the target, and when it expires. */
 type Document = Pick<Version, 'body' | 'lifetime'>;
 
-/** An operation, and whether the document has had others before. */
+/** An operation, and whether an earlier operation for the same document was sent already. */
 type SlotOperation = OperationText & Pick<RangeOperation<SlotReply>, 'hasBegun'>;
 
 /** An etag that no document has. A write that requires it is refused, and the reply brings the newest session token. */
@@ -105,8 +106,8 @@ export class TargetSlots {
   }
 
   /**
-   * Reads the document in a slot; null if the slot is empty. `id` is JSON text. `isFirst`: no other operation for this
-   * document came before, so those of documents that have begun go ahead of it.
+   * Reads the document in a slot; null if the slot is empty. `id` is JSON text. `isFirst`: no operation for this
+   * document was sent before, so operations for documents that have begun are sent earlier than this one.
    */
   async read(slot: Slot, id: Buffer, { isFirst = false } = {}): Promise<Occupant | null> {
     const text = this.#operation((body) => body.read(slot.key, { id }));
@@ -147,7 +148,8 @@ export class TargetSlots {
   }
 
   /**
-   * Sends an operation. A read has a probe: a write that is refused, and whose reply brings the newest session token.
+   * Sends an operation. A read comes with a probe: a write that the service always refuses, and whose reply has the
+   * newest session token.
    */
   async #send(slot: Slot, text: SlotOperation, probe?: OperationText): Promise<OperationEnd<SlotReply>> {
     return new Promise((complete) => {
@@ -165,7 +167,10 @@ export class TargetSlots {
     return this.#operation((body) => body.delete(slot.key, { id, ifMatch }));
   }
 
-  /** Makes an operation that writes a document. If the document expires, its `ttl` is what is left when it is sent. */
+  /**
+   * Makes an operation that writes a document. If the document expires, its `ttl` is set to the remaining seconds at
+   * the moment of sending.
+   */
   #writing({ body: document, lifetime }: Document, begin: (body: BatchBody) => void): OperationText {
     let before = 0;
     const text = this.#operation((body) => {
@@ -187,7 +192,7 @@ export class TargetSlots {
     return { sizeBytes, writeTo };
   }
 
-  /** Makes one operation in memory of its own. */
+  /** Makes one operation, and copies its bytes out of the memory that all operations share. */
   #operation(write: (body: BatchBody) => void): OperationText {
     this.#body.clear();
     write(this.#body);

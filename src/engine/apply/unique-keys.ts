@@ -14,7 +14,7 @@ export type UniqueValues = readonly string[];
 
 /** For how many refused documents the wanted values are kept. Any other refused document counts as wanting any value. */
 const WANTED_MAX = 10_000;
-/** Ends the text of a value that cannot be determined, and so may be any value. */
+/** The last character of the text for a value that cannot be determined. Such a value counts as any value. */
 const ANY = '*';
 
 export class UniqueKeys {
@@ -43,7 +43,7 @@ export class UniqueKeys {
     });
   }
 
-  /** Remembers the values because of which a document was refused. */
+  /** Remembers the unique values of a document that was refused because another document has one of them. */
   want(identity: Buffer, values: UniqueValues): void {
     const key = mapKey(identity);
     this.#wanted.delete(key);
@@ -54,7 +54,7 @@ export class UniqueKeys {
     }
   }
 
-  /** Returns whether exactly these values are recorded as those that the document waits for. */
+  /** Returns whether the document is recorded as waiting for exactly these values. */
   wants(identity: Buffer, values: UniqueValues): boolean {
     return this.#wanted.get(mapKey(identity))?.join() === values.join();
   }

@@ -1,7 +1,7 @@
 /**
- * A page of the copy in flight. Nearly every document is new to the target and unknown to the ledger. It takes the fast
- * path: one create, which is finished when the reply is 201. After any other reply, and if the ledger may know the
- * document already, the document takes the slow path: the apply rule, in the turn that it already has.
+ * A page of the copy in flight. Nearly every document is new to the target and unknown to the ledger. Such a document
+ * takes the fast path: one create, which is finished when the reply is 201. After any other reply, and if the ledger
+ * may know the document already, the document takes the slow path: the apply rule, in the turn that it already has.
  */
 import type { OperationEnd } from '../../cosmos/bulk/operation.ts';
 import { unreachable } from '../../lib/assert.ts';
@@ -37,7 +37,7 @@ export class CopyPage {
       while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
       const operation = copied.operation(entry, this);
       sequencer.admit(operation, hashes, entry * 8, 2);
-      // A document that waits for its locks, or that may have a row, is perhaps not new.
+      // If a document has to wait for its locks, or may have a row, it is perhaps not new.
       if (operation.state !== 'held' || pending.filter.mayHave(hashes, entry * 8))
         this.#takeSlowPath(entry, { turn: operation });
       else slots.dispatcher.add(operation);

@@ -19,7 +19,7 @@ export interface PageOptions {
   readonly indexId: number;
 }
 
-/** How many flat pages are kept for the next pages. More pages are hardly ever in flight. */
+/** How many unused flat pages are kept for reuse. More pages are hardly ever in flight. */
 const IDLE_MAX = 64;
 
 /** The parts of a run that the reader uses. */

@@ -1,9 +1,9 @@
 /**
  * What the copy takes out of a page: the operations that create its documents, the segments that claim them, and
- * separately the few documents that are not created. All data is in flat arrays that the next page uses again, because a
- * page has a thousand documents and very few are looked at a second time. Flat pages and pooled operations take 7.5 us a
- * document; with an object for each it was 8.05 us. Invariant: `entry` is the number of a created document in all
- * arrays, in the segments, and among the operations.
+ * separately the few documents that are not created. All data is in flat arrays that the next page uses again,
+ * because a page has a thousand documents and very few are looked at a second time. With flat pages and reused
+ * operations a document takes 7.5 us; with an object for each document it took 8.05 us. Invariant: `entry` is the
+ * number of a created document in all arrays, in the segments, and among the operations.
  */
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -25,12 +25,13 @@ import type { CopyPage } from './copy-page.ts';
 /** A change of a document that the copy creates. */
 export type CopiedChange = Change & { readonly version: Version & { readonly slot: Slot } };
 
-/** The page of the copy whose unit of work claims an operation. */
+/** The page of the copy that has begun an operation, and gets its outcome. */
 type Owner = Pick<CopyPage, 'nowTs' | 'ended'>;
 
 /*
- * The marks of an entry: six offsets into `pieces`, then the start and the end in the page of each value that names the
- * document. After the names come the start and the end of the etag.
+ * The marks of an entry say where its operation begins in `pieces`, where its document begins, and where both end: as
+ * three numbers of pieces, then as three numbers of bytes. Next come the start and the end, in the page, of each
+ * value that names the document; last, those of its etag.
  */
 const OPERATION_PIECE = 0;
 const DOCUMENT_PIECE = 1;
@@ -48,7 +49,7 @@ export class FlatPage {
   count = 0;
   /** Documents up to the anchor, including those that are not created. */
   documents = 0;
-  /** How many of them have an integer beyond 2^53. */
+  /** How many of `documents` have an integer beyond 2^53. */
   longIntegers = 0;
   /** The index that the segments of the page belong to. */
   indexId = 0;
@@ -68,10 +69,10 @@ export class FlatPage {
   #outcomes = new Float64Array(0);
   #page: Buffer = NO_PAGE;
   readonly #operations: CopyOperation[] = [];
-  /** By entry. Sparse, since only documents that expire have a lifetime. */
+  /** The lifetimes by entry. The array is sparse, since only documents that expire have a lifetime. */
   readonly #lifetimes: Lifetime[] = [];
 
-  /** `names`: how many values name a document. */
+  /** `names`: the number of values that name a document, which are its id and the levels of its source key. */
   constructor(names: number) {
     this.#names = names;
   }
@@ -149,7 +150,10 @@ export class FlatPage {
     return this.#mark(entry, END_BYTE) - this.#mark(entry, OPERATION_BYTE) + 1;
   }
 
-  /** Writes an operation into the body of a batch. The `ttl` of a document that expires becomes what is left now. */
+  /**
+   * Writes an operation into the body of a batch. The `ttl` of a document that expires is set to the seconds that are
+   * left now.
+   */
   writeOperation(entry: number, body: Buffer, at: number, owner: Owner): void {
     const end = this.pieces.write(this.#mark(entry, OPERATION_PIECE), this.#mark(entry, END_PIECE), body, at);
     body[end] = CLOSING_BRACE;
@@ -212,7 +216,7 @@ function decodedEtag(text: string): string {
 
 /**
  * A create on the fast path. It is an operation for the target, and also the document's turn in the sequencer. Every
- * document has one, so the object is small, and serves the same entry of the next page again.
+ * document needs one, so the object is small, and is reused for the same entry of a later page.
  */
 export class CopyOperation extends Turn implements RangeOperation<SlotReply> {
   readonly #page: FlatPage;

@@ -1,6 +1,6 @@
 /**
- * One attempt to commit, from stopping the writers to the commit or the back-out. Owns what the attempt is doing and
- * what is still missing, so that the message about a missed deadline can give the reason.
+ * One attempt to commit, from stopping the writers to the commit or the back-out. Records the current step and what
+ * is still missing, so that the message about a missed deadline can give the reason.
  */
 import { NotReadyError } from '../../lib/errors.ts';
 import type { ProofBasis } from '../../state/journal.ts';
@@ -14,7 +14,7 @@ export class Attempt {
   /** The leases of the run. Their `reading` signal is aborted at the deadline. */
   readonly leases: LeasesParts;
   readonly stoppedAtMs: number;
-  /** Settles when the hook that stops the writers has ended, whether it succeeded or failed. */
+  /** Resolves when the hook that stops the writers has ended, whether it succeeded or failed. */
   stopping: Promise<unknown> = Promise.resolve();
   haveStopped = false;
   /** The last write seen after the fence, in words; null if the last reading of the ends showed no write. */

@@ -1,4 +1,7 @@
-/** What a cutover receives from its caller and what it returns. Through it, verify and the hooks reach the engine. */
+/**
+ * What a cutover receives from its caller and what it returns. The engine calls verify and the hooks only through
+ * these functions, because it must not import verify.
+ */
 import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
@@ -20,9 +23,9 @@ export interface ComparisonResult {
 }
 
 /**
- * What to compare. `changes`: documents changed since the last clean verify, and all documents if a side has fewer or
- * more documents than the ledger knows.
- * `all`: all documents. `what differed`: only documents in which the last comparison found a difference.
+ * What to compare. `changes`: documents changed since the last clean verify, or all documents if a side has another
+ * number of documents than the ledger expects. `all`: all documents. `what differed`: only documents in which the
+ * last comparison found a difference.
  */
 export type CompareScope = 'changes' | 'all' | 'what differed';
 
@@ -67,7 +70,7 @@ export interface CutoverOptions extends AfterCommitOptions {
   readonly onAbort: ((why: string) => Promise<void>) | null;
   /** Returns when a comparison of all documents was last clean; null if none ever was. */
   readonly lastCleanMs: () => number | null;
-  /** Returns how long that comparison needed to read both sides; null: not known. */
+  /** Returns how long the last clean comparison of all documents needed to read both sides; null: not known. */
   readonly compareAllMs?: () => number | null;
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
   /** The longest time from stopping the writers to the commit. After that the cutover backs out. */

@@ -1,7 +1,7 @@
 /**
  * The fence: the ends of the source's ranges after the writers were stopped. Invariant: ends are returned only if no
- * write has moved an end from before the comparison until after it. A write that moves an end is reported by range and
- * document.
+ * write moved them between a reading before the comparison and a reading after it. A write that moves an end is
+ * reported by range and document.
  *
  * If a feed reports every kind of change, the watch for writes and the comparison run at the same time. Otherwise the
  * comparison follows the watch.

@@ -12,9 +12,9 @@ import type { CompareScope, ComparisonResult } from './contract.ts';
 import { repairEach } from '../letters/repair.ts';
 
 /**
- * Returns whether both sides were shown to be equal. After a comparison of all documents, only those that differed are
- * compared again. No application writes at that time, and if documents expire, each comparison of all documents would
- * find some that have just expired.
+ * Returns whether both sides were shown to be equal. After a comparison of all documents, only those that differed
+ * are compared again. That is enough, because the writers are stopped. And where documents expire, it is necessary:
+ * each new comparison of all documents would find some that have just expired, and would not end equal.
  */
 export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
   const { context, options } = attempt;
@@ -45,9 +45,9 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 }
 
 /**
- * Returns why all documents have to be compared while the writers are stopped; null if the changed ones suffice. Deletes
- * that no feed reports show in the numbers of documents: the ledger knows how many each side must have. Where documents
- * expire unreported, the ledger does not know.
+ * Returns why all documents have to be compared while the writers are stopped; null if the changed ones suffice.
+ * Deletes that no feed reports change the number of documents, and the ledger knows how many each side must have. But
+ * it does not know this number where documents expire and no feed reports it.
  */
 export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): ReasonToCompareAll | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
@@ -56,7 +56,7 @@ export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): Re
       advice: 'to avoid this, run cosmig verify --repair first',
     };
   }
-  // An application that marks its deletes may also delete without a mark.
+  // This includes `marker`: a document that expires disappears without a mark, so no feed reports it.
   return deletes !== 'avad' && expires
     ? { why: 'documents expire, and deletes are not reported', advice: null }
     : null;

@@ -151,7 +151,10 @@ const UNNAMED = 'null';
 
 interface Collecting {
   readonly end: RangeEnd;
-  /** The LSN up to which changes are read. A 304 of a replica that has not come so far is not the end. */
+  /**
+   * The LSN up to which changes are read. A 304 from a replica that has not reached this LSN does not mean that the
+   * feed has ended.
+   */
   readonly untilLsn: number;
   readonly mode: FeedMode;
   readonly etag: string;
@@ -207,7 +210,7 @@ async function collectIn(
     }
     seen += unnamed;
     if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });
-    // What follows was written after the second reading of the ends.
+    // Later changes were written after the second reading of the ends.
     if (lastLsn !== null && untilLsn > 0 && lastLsn >= untilLsn) return;
   }
 }

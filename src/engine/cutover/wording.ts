@@ -1,4 +1,4 @@
-/** Words durations and late writes for the messages of a cutover and for the report of its journal. */
+/** Puts durations and late writes into words, for the messages of a cutover and for the report of its journal. */
 import { IDS_MAX, type Straggler } from './source-ends.ts';
 
 export function describeStraggler({ range, ids, what }: Straggler): string {

@@ -120,7 +120,7 @@ export class LeaseReader {
       return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
     }
     if (isMergedOnce(trouble)) throw noLongerReported(MERGED_WHY, error);
-    // It has lasted as long as patience lasts: the history will not come.
+    // The request was repeated until patience ended, so the missing history will not appear.
     if (hasPosition && trouble !== undefined && lacksHistory(trouble)) return 'forgotten';
     if (hasPosition && trouble?.status === 400) return this.#endByRefusal(error);
     throw error;
@@ -156,7 +156,8 @@ export class LeaseReader {
       points.reach('page-read');
       const { page, copied, changes } = parsed;
       const outcomes = outcomesOf(parsed);
-      // A page that the run stops before is dropped here: nothing has begun, and the next run reads it again.
+      // If the run stops during this wait the page is dropped. No work on it has begun, and the next run reads it
+      // again.
       if (outcomes > 0) await context.backlog.admit(outcomes, signal);
       pipeline.launch(parsed);
       if (copied?.beyond === true || changes?.beyond === true) return 'anchor-reached';

@@ -21,8 +21,9 @@ import { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { PageBudget } from './page-budget.ts';
 
 /**
- * Pages of one lease that are not committed. Where the target is slow, pages are small, and a page whose write got no
- * reply waits for the request timeout: the pages behind it must last as long.
+ * How many pages of one lease may be in flight. A page whose write got no reply waits for the request timeout, and
+ * later pages cannot be committed before it. There must be enough of them to keep the target busy for that time,
+ * although pages are small where the target is slow.
  */
 const PAGES_MAX = 32;
 
@@ -39,7 +40,7 @@ export function outcomesOf({ copied, changes }: ParsedPage): number {
   return copied === undefined ? (changes?.changes.length ?? 0) : copied.count + copied.others.length;
 }
 
-/** A 304 moves the position too. */
+/** What a 304 contains. Its unit has nothing to apply, but its position may be new. */
 const NO_CHANGES = { changes: [], longIntegers: 0 };
 
 interface PipelineParts {
@@ -97,7 +98,8 @@ export class PagePipeline {
     // The unit gets its number here, in the order of reading, because COMMIT checks this order.
     const unit = new UnitOfWork(this.#parts.context, this.#parts);
     const hasRenamed = this.#renames.see(changes?.changes ?? []);
-    // Of a document that was renamed, or deleted without a name, only a comparison of both sides finds the copy.
+    // If a document was renamed, or if a delete does not name its document, only a comparison of both sides finds the
+    // old copy.
     const misses = hasRenamed || (changes?.unnamed ?? 0) > 0;
     const committed = deferred();
     this.#commits.push(committed.promise);

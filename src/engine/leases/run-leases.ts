@@ -109,7 +109,7 @@ async function buildIndexes({ ledger, points }: RunContext, signal: AbortSignal)
   }
 }
 
-/** Removes the reservation of the target: a later copy finds the copied documents. */
+/** Removes the reservation of the target. From now on the copied documents keep other migrations away. */
 async function removeReservation({ ledger, targetSide, signal }: RunContext): Promise<void> {
   const { requests, facts, patience, timeoutMs } = targetSide;
   const reservation = new Reservation(requests, facts, { signal, timeoutMs, patience });
@@ -123,7 +123,10 @@ export class LeaseRuns {
   readonly reporter: ProgressReporter;
   /** Aborted when no more pages may be read. Pages in flight are still finished. */
   readonly reading: AbortSignal;
-  /** If not false, a tail ends where its feed ended when the tail began, as this choice of replica reports it. */
+  /**
+   * If not false, a tail stops at the end that its feed had when the tail began. The value says which replica reports
+   * this end.
+   */
   readonly untilCaughtUp: ReplicaChoice | false;
   readonly budget = new PageBudget(PAGES_BYTES_MAX);
   readonly copies: CopyReader;

@@ -17,9 +17,9 @@ const AT_ONCE = 64;
 
 export class Promoter {
   readonly #context: RunContext;
-  /** The retry of each document that has begun. */
+  /** The retry that is in progress, for each document. */
   readonly #begun = new Map<string, Promise<void>>();
-  /** The retry of each document that follows the one in `#begun`. */
+  /** The retry that follows the one in `#begun`, for each document. */
   readonly #next = new Map<string, Promise<void>>();
   #roundWanted = false;
   #roundRunning = false;
@@ -43,7 +43,7 @@ export class Promoter {
 
   /**
    * Applies the current version of a letter's document. If a retry has begun already, it may be refused for a reason
-   * that is no longer valid, so another retry follows. All callers until that retry begins share it.
+   * that is no longer valid, so another retry follows. Callers that come before that retry begins share it.
    */
   async retry(letter: OpenLetter): Promise<void> {
     const key = mapKey(letter.identity);

@@ -1,29 +1,37 @@
 /**
- * The documents in flight: those that were read and have no outcome yet. Measures how fast documents get their outcomes,
- * and admits only as many as the target takes within DRAIN_MS. Invariant: a run that stops reading is done about that
- * long afterwards, and a crash leaves no more than that to settle, however slow the target is. A page that is larger than
- * all of that is admitted when nothing else is in flight.
+ * The documents in flight: those that were read and have no outcome yet. Measures how fast documents get their
+ * outcomes, and admits only as many as the target takes within DRAIN_MS. Invariant: however slow the target is, a run
+ * that stops reading is done about DRAIN_MS later, and a crash leaves no more documents to settle than the target takes
+ * in that time. A page with even more documents is admitted when nothing else is in flight.
  */
 import { orAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
 
-/** How long the documents in flight should take. Short, because containers are killed 30 s after they are asked to stop. */
+/**
+ * How long the documents in flight should take. Short, because Kubernetes kills a process 30 s after asking it to stop.
+ */
 const DRAIN_MS = 5000;
-/** The cost of a document in RU, until documents are measured: a create is cheaper, a move dearer. */
+/** The assumed charge of a document in RU, until the speed is measured: a create is cheaper, a move dearer. */
 const DOCUMENT_RU = 10;
-/** The RU/s of a target that does not report any, until its speed is measured. */
+/** The assumed RU/s of a target that does not report its RU/s, until its speed is measured. */
 const UNKNOWN_RU = 1000;
-/** The least length of a measurement, because the service grants RU by the second; and the fewest documents in one. */
+/** The shortest measurement, because the service grants RU by the second; and the fewest documents in a measurement. */
 const SAMPLE_MS = 1000;
 const SAMPLE_DOCUMENTS = 10;
-/** How many times faster than the last measurement the next may be. The service may let through a short burst. */
+/** The factor by which one measurement may raise the rate, because the service may let through a short burst. */
 const GROWTH_MAX = 2;
-/** Weight of a measurement that is slower than the last ones. */
+/** The weight of a new measurement that is slower than the rate so far. */
 const FOLLOW = 0.5;
-/** How far `drainMs` may exceed what is measured so far: a slow start must not end a run that has just begun. */
+/**
+ * Limits the estimate of `drainMs` to this many times what is measured so far: a slow start must not end a run that has
+ * just begun.
+ */
 const ESTIMATE_MAX = 4;
-/** Documents that are always admitted together, and the fewest of a page: smaller pages would not be worth a request. */
+/**
+ * The lowest limit of documents in flight, and the fewest documents of a page: smaller pages would not be worth a
+ * request.
+ */
 const FEWEST = 10;
 /** The most documents of a page. */
 const PAGE_MOST = 1000;
@@ -32,13 +40,16 @@ const PAGES = 4;
 
 export class Backlog {
   readonly #clock: Clock;
-  /** Documents whose outcome is not committed yet. The counters do not include them, and nothing is left to do for them. */
+  /** Documents that have their outcome, while their page is not committed yet. The counters do not include them. */
   uncommitted = 0;
   /** Documents per second; from the RU/s of the target until something is measured. */
   #rate: number;
   #isMeasured = false;
   #open = 0;
-  /** Documents that got their outcome since `#sinceMs`, not counting time in which none was in flight. */
+  /**
+   * Documents that got their outcome in the current measurement. It began at `#sinceMs`, which `#count` moves forward
+   * by the time in which nothing was in flight.
+   */
   #ended = 0;
   #sinceMs: number;
   #emptyMs: number;
@@ -100,7 +111,7 @@ export class Backlog {
     const now = passedMs <= 0 ? Infinity : (this.#ended * 1000) / passedMs;
     if (!this.#isMeasured)
       return this.#ended === 0 ? passedMs : Math.min((this.#open / now) * 1000, passedMs * ESTIMATE_MAX);
-    // If a measurement takes longer than usual because nothing ends, the last measured rate is too high.
+    // If the current measurement is long already because few documents have ended, the last measured rate is too high.
     const rate =
       passedMs < SAMPLE_MS ? this.#rate : Math.max(this.#rate / ESTIMATE_MAX, Math.min(this.#rate, now));
     return (this.#open / rate) * 1000;

@@ -15,7 +15,7 @@ interface ReporterParts {
   readonly onSnapshot: ((snapshot: RunSnapshot) => void) | undefined;
 }
 
-/** A range that lags less than this counts as caught up, because a busy source always has a change that is new. */
+/** A range that lags less than this counts as caught up, because a busy source has new changes at any time. */
 const CAUGHT_UP_S = 10;
 
 export class ProgressReporter {
@@ -37,7 +37,7 @@ export class ProgressReporter {
     this.#outlook = outlookOf(parts);
   }
 
-  /** Returns the progress of a lease's range, which the lease updates. */
+  /** Returns the record in which a lease notes the progress of its range. */
   rangeOf({ number, rangeId, min, max, phase, documents }: Lease): RangeProgress {
     let range = this.#ranges.get(number);
     if (range === undefined) {

@@ -28,14 +28,14 @@ export interface RunSnapshot {
   readonly ranges: ReadonlyArray<Readonly<Pick<RangeProgress, 'id' | 'min' | 'max' | 'phase' | 'documents'>>>;
   /** What the run is waiting for, in a few words; null while documents are moving. */
   readonly waitsFor: string | null;
-  /** Whether a full comparison is needed, which finds deletes that no feed has reported. */
+  /** Whether a full comparison is needed, to find deletes that no feed has reported. */
   readonly sweepPending: boolean;
   readonly outlook: Outlook;
 }
 
 /** Figures from which the displays compute how much is left. */
 export interface Outlook {
-  /** Documents in the source when this run began; null if the service does not report it. */
+  /** The number of documents in the source when this run began; null if the service does not report it. */
   readonly documents: number | null;
   /** Documents read by earlier runs. */
   readonly readBefore: number;

@@ -11,7 +11,8 @@ const REPORT_AFTER_MS = 2000;
 /** How long a run must stall before a warning, and before each further warning. */
 const WARN_EVERY_MS = 30_000;
 /**
- * After the delay of a retry, its side counts as waiting for this much longer, until the next request reports a result.
+ * For how long after the delay of a retry its side still counts as waiting: the repeated request needs time to get a
+ * reply.
  */
 const REQUEST_GRACE_MS = 1000;
 
@@ -28,7 +29,7 @@ const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   'nothing to do': null,
 };
 
-/** The waits of the ranges of both sides, and for each feed since when its request has had no reply. */
+/** What each range of both sides waits for, and when the feed request of each range was sent that has no reply yet. */
 export interface PendingRequests {
   readonly target: readonly RangeWait[];
   readonly source: readonly RangeWait[];
@@ -119,7 +120,8 @@ export class Watchdog {
   }
 
   /**
-   * Returns the length of the stall if a warning is due, else null. `progress` is another text whenever the run moves.
+   * Returns the length of the stall if a warning is due, else null. `progress` is a text that changes whenever the run
+   * has moved.
    */
   stalledSeconds(progress: string): number | null {
     const nowMs = this.#clock.monotonicMs();

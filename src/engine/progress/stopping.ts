@@ -75,8 +75,8 @@ export class RunStop implements Disposable {
 /** The least time reserved before the deadline for finishing batches and commits; more if `drainMs` says so. */
 const DRAIN_MS = 10_000;
 /**
- * By how much a run may exceed its time budget to finish the work in progress: this share of the budget, and this time.
- * With the last look at the clock, a run ends within 1.2 times its budget and 15 s.
+ * How far a run may exceed its time budget to finish the work in progress: OVERDUE_SHARE of the budget plus OVERDUE_MS.
+ * The clock is looked at in intervals, so a run ends within 1.2 times its budget plus 15 s.
  */
 const OVERDUE_SHARE = 0.2;
 const OVERDUE_MS = 9000;
@@ -99,13 +99,13 @@ interface Finishing {
   readonly log: Log;
   /** Whether the run has to end now, whatever is in progress. */
   readonly isOverdue: () => boolean;
-  /** Returns another text whenever a task makes progress. */
+  /** Returns a text that changes whenever a task makes progress. */
   readonly progress: () => string;
   /** How long a request may wait for its reply. */
   readonly requestTimeoutMs: number;
 }
 
-/** A factor on the request timeout. After that time the transport has given the request up. */
+/** Tasks may stall for the request timeout times this factor. By then the transport has given up all their requests. */
 const GRACE = 1.1;
 /** The shortest stall that ends the wait, even with a short timeout, because a busy machine pauses for a moment. */
 const STALL_MIN_MS = 3000;

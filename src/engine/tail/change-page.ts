@@ -1,5 +1,6 @@
 /**
- * A page of the tail in flight. All its changes go through the apply rule at the same time; only locks make one wait.
+ * A page of the tail in flight. All its changes go through the apply rule at the same time, and each waits only for its
+ * locks.
  */
 import { apply, type Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';

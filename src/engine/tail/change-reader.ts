@@ -27,11 +27,11 @@ export interface Changes {
   readonly unnamed: number;
   /** How many of the changed documents have an integer beyond 2^53. */
   readonly longIntegers: number;
-  /** The time of the newest change, in seconds; null if the page does not contain it. */
+  /** The time of the newest change, in seconds; null if no change of the page has a time. */
   readonly lastTs: number | null;
   /** The highest LSN of the changes; null if there is none. */
   readonly lastLsn: number | null;
-  /** The changes that are deletes by the service, because the documents had expired. */
+  /** Those of the changes that are deletes by the service itself, because the documents had expired. */
   readonly expired: ReadonlySet<Change>;
 }
 
@@ -124,7 +124,8 @@ export class AllChanges implements ChangeReader {
         const shown = this.#shownIn(row);
         const former = this.#formerIdentity(row, reading.identity);
         changes.push({ ...reading, feed: 'AVAD', lsn, indexId, ...(former === undefined ? { shown } : {}) });
-        // The source says what is there now: another document may have taken the id since.
+        // Without a version the apply rule asks the source what is at the old id now: another document may have taken
+        // the id.
         if (former !== undefined)
           changes.push({ identity: former, version: null, feed: 'AVAD', lsn, indexId });
       } else throw new PageError('a change has no document', scan.elementStart(row));
@@ -144,7 +145,10 @@ export class AllChanges implements ChangeReader {
     return { as, previousLsn: integerAt(this.#scan, row, previousLsn) };
   }
 
-  /** Returns the identity in the previous image, if the feed sends one and the document had another id then. */
+  /**
+   * Returns the identity before the change, if the feed sends the previous version and the document had another id
+   * then.
+   */
   #formerIdentity(row: number, identity: SourceIdentity): SourceIdentity | undefined {
     if (!this.#deletion.readPrevious(row, this.#words, 0)) return undefined;
     const hash = hashToBytes(this.#words);

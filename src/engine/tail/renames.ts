@@ -5,18 +5,21 @@
  * The old id is shown nowhere: only a comparison of both sides finds the copy. A rename while a range is copied is not
  * noticed here; the comparison that every migration needs before its cutover finds what that left.
  *
- * Invariant: changes are looked at in the order of the feed, with what the pages before them have shown. So a document
- * that a page in flight creates is known.
+ * Invariant: changes are looked at in the order of the feed, together with what the pages in flight have shown. So a
+ * document that a page in flight creates counts as known, although the ledger does not know it yet.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { must } from '../../lib/assert.ts';
 import type { Change } from '../apply/apply.ts';
 import type { PendingOutcomes } from '../unit/pending-outcomes.ts';
 
-/** What the pages in flight have shown last of a document, and how many of their changes concern it. */
+/** The last change of a document in the pages in flight, and how many of their changes concern the document. */
 interface Shown {
   readonly lsn: number | null;
-  /** Whether it was a delete. False where a transaction has several changes of the document, in any order. */
+  /**
+   * Whether the last change was a delete. False if its transaction has changed the document several times, because the
+   * feed may show these changes in any order.
+   */
   readonly isDeleted: boolean;
   readonly changes: number;
 }
@@ -63,13 +66,14 @@ export class Renames {
     previousLsn: number | null,
     before: Shown | undefined,
   ): boolean {
-    // A transaction may show its changes in any order.
+    // If both LSNs are equal, one transaction has changed the document twice, and the feed may show its changes in any
+    // order.
     if (lsn === null || lsn <= this.#copiedLsn || previousLsn === lsn) return false;
     if (before !== undefined) return before.isDeleted;
     const row = this.#pending.rowOf(identity.hash, indexId);
     // A row without an LSN comes from settling or a repair, so no change of the document has been applied since.
     if (row === null || row.lsn === null) return true;
-    // The version before is older than the delete of this id, so it had another one.
+    // The previous version is older than the delete of the document with this id, so it had another id.
     const isNewer = row.feed === 'AVAD' && lsn > row.lsn;
     return row.state === 'tombstone' && isNewer && previousLsn !== null && previousLsn < row.lsn;
   }

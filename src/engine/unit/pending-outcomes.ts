@@ -1,5 +1,5 @@
 /**
- * Answers what is known of a document: from the outcomes that are not committed yet, and otherwise from the ledger.
+ * Looks up what is known of a document: in the outcomes that are not committed yet, and otherwise in the ledger.
  * Invariant: a caller gets the newest outcome, committed or not. An outcome stays in memory until every unit of work
  * that has touched its document is committed, so memory does not grow with the number of documents.
  */
@@ -89,7 +89,8 @@ export class PendingOutcomes {
       const letter: Letter | null = this.#ledger.letters.nextForKey({ key, after });
       if (letter === null) break;
       after = letter.number;
-      // A change that is not committed is newer than this letter. If it still waits, `#waiting` has it.
+      // A change that is not committed is newer than this letter of the ledger. If the letter still waits, it is in
+      // `#waiting`.
       if (this.#pending.get(mapKey(letter.identity))?.letter === undefined) waiting.push(letter);
     }
     return [...waiting, ...(this.#waiting.get(nameOf({ for: 'key', key }))?.values() ?? [])];

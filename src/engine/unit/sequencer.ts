@@ -129,7 +129,7 @@ export class Sequencer {
         throw error;
       }
     }
-    // Several turns may fit. The next caller checks that after this one has entered.
+    // There may be space for more turns. The next caller is woken too, and checks that after this one has entered.
     this.#wakeOutside();
   }
 

@@ -44,7 +44,7 @@ interface Findings {
 export interface Settling {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** Shows what the run is waiting for: the result of `text`, until it is called with null. */
+  /** Shows what the run is waiting for: the result of `text`, until `show` is called with null. */
   readonly show: (text: (() => string) | null) => void;
 }
 
@@ -99,7 +99,9 @@ async function waitOutRequests(
   await clock.sleep(waitMs, stopping.signal);
 }
 
-/** How many documents a piece has: half of what the target takes until a run that has to stop should have ended. */
+/**
+ * How many documents a piece has: half of what the target takes in the time in which a run that has to stop should end.
+ */
 function pieceDocuments({ backlog }: RunContext): number {
   return Math.max(1, Math.min(TOGETHER, Math.floor(backlog.documentsMax / 2)));
 }

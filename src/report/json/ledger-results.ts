@@ -1,6 +1,6 @@
 /**
- * The schemas of what status and the commands about dead letters print with `--json`. These commands read the ledger
- * or record a decision in it, and start no run.
+ * The schemas of the JSON that `cosmig status` and the `cosmig dead-letters` commands print with `--json`. These
+ * commands read the ledger or record a decision in it, and start no run.
  */
 import { MIGRATION, phase, deletes, DOCUMENTS, RANGE } from './run-results.ts';
 import {

@@ -11,9 +11,11 @@ import type { IndexRunStore } from './runs.ts';
 import type { RowStore } from '../rows.ts';
 
 export interface KnownDocuments {
-  /** Documents that the mover has seen in the source, and whose delete it has not: live ones, and those with a letter. */
+  /**
+   * Documents that the mover has seen in the source, and has not seen deleted: live ones, and those with a dead letter.
+   */
   readonly source: number;
-  /** Their copies. A document with a dead letter has none, or an outdated one. */
+  /** The copies of these documents in the target. A document with a dead letter has no copy, or an outdated one. */
   readonly target: number;
 }
 
@@ -26,7 +28,7 @@ interface Stores {
 /** How many identities are looked up between two pauses. */
 const IDENTITIES_A_STEP = 1000;
 
-/** Counts in steps; the caller sees to it that all steps read the same state of the ledger. */
+/** Counts in steps. The caller makes sure that all steps read the same state of the ledger. */
 export function* countKnown({ rows, runs, entries }: Stores): Generator<void, KnownDocuments> {
   const { live, quarantined, outdated } = rows.totals();
   const finished = runs.finished(null);
@@ -64,7 +66,10 @@ interface Found {
   readonly at: number;
 }
 
-/** Finds identities in finished index runs. They must come in order, since only the block read last is kept of a run. */
+/**
+ * Finds identities in finished index runs. The caller must ask for them in ascending order, since only the block that
+ * was read last is kept of each run.
+ */
 class Finder {
   readonly #runs: readonly Blocks[];
 
@@ -82,7 +87,7 @@ class Finder {
   }
 }
 
-/** One run. Prefixes are compared first, which is several times faster than to compare bytes. */
+/** One run. Prefixes are compared first, which is several times faster than comparing bytes. */
 class Blocks {
   readonly #store: IndexRunStore;
   readonly #run: number;

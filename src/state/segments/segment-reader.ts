@@ -1,5 +1,6 @@
 /**
- * Reads single entries of committed segments. Invariant: an entry has the identity in the index, or an error is thrown.
+ * Reads single entries of committed segments. Invariant: an entry has the identity for which the index names it;
+ * otherwise an error is thrown.
  */
 import { InternalError, type LedgerError } from '../../lib/errors.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';

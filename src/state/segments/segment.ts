@@ -21,8 +21,8 @@ const KEY_AT = 44;
 /** Stands for an unknown LSN. */
 const NO_LSN = 0xffff_ffff;
 /**
- * The most documents in a segment. A look-up reads a whole segment, so it is small; each wastes a part of a page of
- * SQLite.
+ * The most documents in a segment. A look-up reads a whole segment, so segments are small. Smaller ones would waste
+ * more space, because each leaves a part of an SQLite page unused.
  */
 export const SEGMENT_ENTRIES_MAX = 256;
 
@@ -64,8 +64,8 @@ interface Closed {
 }
 
 /**
- * Packs the documents of one page after another. For each page the caller calls `begin` if it provides memory, then
- * `add` and `name` for each document, then `finish`.
+ * Packs the documents of a page into segments; used for one page after another. For each page the caller calls `begin`
+ * if it provides memory, then `add` and `name` for each document, then `finish`.
  */
 export class SegmentBuilder {
   readonly #entries = Buffer.alloc(SEGMENT_ENTRIES_MAX * ENTRY_BYTES);
@@ -83,7 +83,8 @@ export class SegmentBuilder {
   #memory = new ByteOutput(0);
 
   /**
-   * Makes `finish` put the segments into `memory`, until it is cleared. Without this call they get memory of their own.
+   * Makes the next `finish` put the segments into `memory`, where they are valid until `memory` is cleared. Without
+   * this call they get memory of their own.
    */
   begin(memory: ByteOutput): void {
     this.#memory = memory;

@@ -100,7 +100,7 @@ export interface GroupKey {
 
 /** One source of FROM or JOIN. */
 export interface Source {
-  /** The name of its value in the query. */
+  /** The name by which the rest of the query refers to a value of this source. */
   readonly alias: string;
   readonly of: Expression;
   /** Whether each item of an array makes a row of its own. */
