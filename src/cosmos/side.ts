@@ -20,10 +20,10 @@ export interface Side {
   /** Settings and key of the container when the run began. */
   readonly facts: ContainerFacts;
   readonly ranges: LiveRanges;
-  /** How far each range had come at its last answer. */
+  /** The session token of each range: how far the range had come when it last answered. */
   readonly sessions: SessionTokens;
   readonly governor: Governor;
-  /** Each piece of work that waits by itself gets a `fresh()` copy. */
+  /** How long trouble is waited out. Each piece of work that waits by itself gets a `fresh()` copy. */
   readonly patience: Patience;
   readonly timeoutMs: number;
 }
@@ -51,7 +51,10 @@ export async function openSide(is: SideName, parts: SideParts, signal: AbortSign
   return { is, requests, facts, ranges, sessions: new SessionTokens(), governor, patience, timeoutMs };
 }
 
-/** Returns the session token for a read of a range, so that no replica answers that is older than what was seen. */
+/**
+ * Returns the session token for a read of a range. With this token, no replica answers that lacks something already
+ * seen.
+ */
 export function tokenOf(
   { ranges, sessions }: Pick<Side, 'ranges' | 'sessions'>,
   range: string,

@@ -135,7 +135,8 @@ export class Ledger {
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
-      // Before the statements are prepared, since a trigger that is created later has SQLite prepare them again.
+      // This creates triggers, so it comes before the statements are prepared: after a new trigger SQLite prepares all
+      // of them again.
       openTables(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);

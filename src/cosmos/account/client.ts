@@ -32,7 +32,7 @@ export interface AccountOptions {
   /** An HTTP client to use in place of the default one, which it may call. */
   readonly httpClient?: HttpClient;
   readonly clock?: Clock;
-  /** The service's time, if several accounts keep it together. */
+  /** The service's time, if several accounts share it. */
   readonly serviceTime?: ServiceTime;
 }
 
@@ -45,7 +45,7 @@ export class Account implements Disposable {
   /** Whether requests go straight to the network, not through an HTTP client of the caller. */
   readonly sendsItself: boolean;
   readonly clock: Clock;
-  /** The time of the service, from every reply of the account. */
+  /** The time of the service, which every reply of the account confirms or corrects. */
   readonly serviceTime: ServiceTime;
   /** Signs with the account key; undefined with Entra ID. */
   readonly signer: Signer | undefined;
@@ -109,8 +109,8 @@ export async function connect(
 }
 
 /**
- * Refuses an endpoint elsewhere while certificates are not checked: anyone in between could read the key and change
- * documents. Node itself only warns.
+ * Refuses an endpoint on another machine while certificates are not checked: anyone on the way to it could read the key
+ * and change documents. Node itself only warns.
  */
 function refuseUnchecked({ endpoint, checksCertificate }: Connection): void {
   if (checksCertificate || isLoopback(new URL(endpoint).hostname)) return;

@@ -17,7 +17,7 @@ export async function connectBoth(
   { source, target }: Connections,
   { signal, clock, log }: { readonly signal: AbortSignal; readonly clock: Clock; readonly log: Log },
 ): Promise<BothAccounts> {
-  // The replies of either side keep the time of both.
+  // Both sides share one service time, and the replies of both keep it right.
   const options = { signal, clock, serviceTime: new ServiceTime(clock, log) };
   const one = await connect(source, options);
   let other: Account;

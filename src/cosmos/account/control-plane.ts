@@ -32,8 +32,8 @@ export interface Controlled<T> {
 }
 
 /**
- * Repeats `work` while its trouble may pass. `work` may make several requests in turn. Returns undefined for a refusal
- * that `isAnswer` accepts.
+ * Repeats `work` while its trouble may pass. `work` may make several requests in turn. If `isAnswer` accepts a refusal
+ * as an answer, returns undefined.
  */
 export async function control<T>(
   account: Account,
@@ -73,7 +73,8 @@ async function attempt<T>(
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
   let refusal: Buffer | undefined;
-  // 'read' for writes too: an attempt whose reply was lost is repeated, which finds out whether it succeeded.
+  // A lost reply must not count as ambiguous, so writes are sent as 'read' too: the repeated attempt shows whether the
+  // first one succeeded.
   const exchange: Exchange = await pass(
     account,
     call,

@@ -3,8 +3,8 @@
  * the service's time, and the clock of this machine may be wrong, or may be set while a run waits.
  *
  * Invariant: one wrong date changes nothing. A date that contradicts the time kept so far is believed only when the
- * replies after it confirm it. A date that is ahead would make documents count as expired, so it needs more: the clock
- * of this machine has to agree with it, as after a computer has slept, or nothing else may be heard for a while.
+ * replies after it confirm it. A date that is ahead would make documents count as expired, so it needs more: either the
+ * clock of this machine agrees with it, as after a computer has slept, or every reply confirms it for AHEAD_FOR_MS.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { pluralize } from '../../lib/counting.ts';
@@ -12,11 +12,17 @@ import type { Log } from '../../lib/log.ts';
 
 /** A date may be behind by this much, because dates have whole seconds and replies overtake each other. */
 const LATE_MS = 10_000;
-/** A date may be ahead by this much. Nothing delays a reply into the future, but the service has many machines. */
+/**
+ * A date may be ahead by this much. A delay never makes a date look later, but the clocks of the service's machines
+ * differ.
+ */
 const EARLY_MS = 2000;
 /** How many replies in a row have to say the same before the time kept so far is given up. */
 const REPLIES = 3;
-/** For how long they have to, if they are ahead and the clock of this machine does not agree with them. */
+/**
+ * For how long replies have to say the same, if their time is ahead and the clock of this machine does not agree with
+ * it.
+ */
 const AHEAD_FOR_MS = 30_000;
 /** The clock of this machine agrees with a date if they differ by less than this. */
 const AGREES_MS = 60_000;
@@ -30,7 +36,7 @@ interface Claim {
 
 export class ServiceTime {
   readonly #clock: Clock;
-  /** What has to be added to the monotonic clock. */
+  /** The service's time minus the monotonic clock. */
   #offsetMs: number;
   /** Whether a reply has confirmed the offset. Until then it comes from the clock of this machine. */
   #isConfirmed = false;
@@ -93,12 +99,12 @@ export class ServiceTime {
   }
 }
 
-/** Whether a date with this offset may come from a service whose time has the other offset. */
+/** Whether a date with the offset `offsetMs` may come from a service whose time has the offset `knownMs`. */
 function agree(offsetMs: number, knownMs: number): boolean {
   return offsetMs > knownMs - LATE_MS && offsetMs <= knownMs + EARLY_MS;
 }
 
-/** A difference of less than this is not worth a word: requests take time, and dates have whole seconds. */
+/** A difference of less than this is not reported: requests take time, and dates have whole seconds. */
 const OFF_WORDED_MS = 60_000;
 
 /** Returns how wrong this machine's time is, in words, by the date of a reply. */

@@ -2,9 +2,10 @@
  * Signs requests with the account key, instead of the SDK: the SDK dates every signature by the clock of this machine,
  * and the service refuses a date that is more than 15 minutes off (fact SVC-40).
  *
- * Invariant: this machine's clock is used until the service refuses it with a reply whose date differs by about that
- * much; then the date of that reply, which the monotonic clock carries on. If the service refuses that too, this
- * machine's clock is used again. The key appears in no object that is printed.
+ * Invariant: signatures are dated by this machine's clock, until the service refuses one with a reply whose date
+ * differs by about 15 minutes or more. From then on they are dated by the date of that reply, plus the time that has
+ * passed since by the monotonic clock. If the service refuses such a date too, this machine's clock is used again. The
+ * key appears in no object that is printed.
  */
 import { createHmac } from 'node:crypto';
 import { ResourceType, type RequestInfo, type TokenProvider } from '@azure/cosmos';
@@ -19,7 +20,7 @@ type Unsigned = Omit<RequestInfo, 'resourceId'> & { readonly resourceId?: string
 export class Signer {
   readonly #key: Buffer;
   readonly #clock: Clock;
-  /** What has to be added to the monotonic clock for the time of the service; undefined: this machine's time is used. */
+  /** The service's time minus the monotonic clock; undefined: this machine's clock is used. */
   #offsetMs: number | undefined;
 
   constructor(key: string, clock: Clock) {

@@ -35,7 +35,10 @@ export type BatchResult =
 export interface BatchRequest extends BatchCall {
   /** Number of operations in the body. */
   readonly count: number;
-  /** Whether the operation with this index is a read. A lost reply leaves no read ambiguous: it changed nothing. */
+  /**
+   * Whether the operation with this index is a read. A read whose reply was lost is not ambiguous, because a read
+   * changes nothing.
+   */
   readonly reads?: (operation: number) => boolean;
 }
 

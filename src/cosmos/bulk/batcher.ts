@@ -16,7 +16,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { OPERATIONS_MAX } from './batch-request.ts';
 import type { OperationText, RangeOperation } from './operation.ts';
 
-/** Well below the service's limit of 2 MB: a batch runs for seconds at most, and a retry repeats little. */
+/**
+ * The most bytes of a body: well below the service's limit of 2 MB, so that a batch takes seconds at most, and a retry
+ * repeats little.
+ */
 export const BODY_BYTES_MAX = 200 * 1024;
 /** A busy range waits this long for more operations: shorter than a round trip, longer than making an operation takes. */
 const LINGER_MS = 5;
@@ -49,7 +52,10 @@ export class Batcher<T extends WaitingOperation> {
   /** Operations that were put back, and then those of documents that have begun. */
   #first: T[] = [];
   #others: T[] = [];
-  /** How many operations at the front may leave at once: sealed, or put back. The others form the open batch. */
+  /**
+   * How many operations at the front may leave now, because they are sealed or were put back. The others form the open
+   * batch.
+   */
   #sealed = 0;
   #openBytes = 1;
   #openSinceMs = 0;
@@ -138,7 +144,7 @@ export interface RequestBody {
 
 /**
  * Makes request bodies in pooled memory. A socket may still be writing a request that was answered early or canceled.
- * So only a body whose operations have all been answered, which the service received completely, may be freed.
+ * So a body may be freed only when all its operations have been answered: then the service has received it completely.
  */
 export class RequestBodies {
   readonly #memory = new BufferPool({ stepBytes: BODY_STEP_BYTES, idleBytesMax: IDLE_BYTES_MAX });

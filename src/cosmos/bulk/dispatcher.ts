@@ -260,7 +260,7 @@ export class RangeDispatcher<V> {
 
   #take(reply: BatchReply<V>, { queue, operations, sentMs }: Sent<V>): void {
     const { again, throttled, troubled, split } = refusalsIn(operations, reply);
-    // If anything below throws, every operation is already back in its queue, or complete.
+    // This comes first, so that every operation is back in its queue or complete if anything below throws.
     if (again.length > 0) queue.batches.putBack(again);
     this.#completeAll(operations, (i) => {
       const result = resultAt(reply, i);
@@ -277,7 +277,7 @@ export class RangeDispatcher<V> {
     });
     if (completed > 0) queue.sinceMs = nowMs;
     const { results } = reply;
-    // The service did not reply, so the next batch would probably become ambiguous as well.
+    // If the service did not reply, the range rests: the next batch would probably become ambiguous as well.
     const isSilent = isWhole(results) && results.is === 'ambiguous';
     if (completed > 0 && !isSilent) {
       queue.patience.reset();
@@ -298,7 +298,10 @@ export class RangeDispatcher<V> {
     queue.refusedFor = 'throttled';
   }
 
-  /** Lets a range rest. A batch sent before the current rest began adds only the service's hint to the wait. */
+  /**
+   * Lets a range rest. A batch that was sent before the last rest ended says nothing new, so only the service's hint in
+   * its reply may prolong the rest.
+   */
   #rest(queue: RangeQueue<V>, refused: Refused, sentMs: number): void {
     const nowMs = this.#parts.clock.monotonicMs();
     const isNew = sentMs >= queue.restsUntilMs;

@@ -52,7 +52,10 @@ export class BatchExecutor<D> {
     this.#parts = parts;
   }
 
-  /** Has every range probed before its next read: a write whose reply was lost may have been carried out since. */
+  /**
+   * From now on every range is probed before its next read, because a write whose reply was lost may have been carried
+   * out since.
+   */
   giveUpSessions(): void {
     this.#covered.clear();
     this.#givenUp += 1;
@@ -168,7 +171,7 @@ export class BatchExecutor<D> {
     // 400 for one read of an accepted batch: the service does not allow this id, so no document can have it.
     if (kind === 'missing' || status === 400) return { is: 'done', value: { status, substatus, lsn } };
     const trouble = troubleIn(reply, 'a read');
-    // 413: the reply had no room left for this document. The read succeeds in another batch.
+    // 413: this document did not fit into the reply. The read succeeds in another batch.
     return inTrouble(READ, status === 413 ? { ...trouble, kind: 'transient' } : trouble);
   }
 }
@@ -224,7 +227,7 @@ function troubleIn({ kind, status, substatus, chargeRu, retryAfterMs }: Operatio
   return { kind, status, substatus, what: `the service answered ${code} to ${to}`, chargeRu, ...hint };
 }
 
-/** Returns the refusal of operations that changed nothing and got no reply. */
+/** Returns the refusal that stands for a missing reply. Only for operations that may be sent again, such as reads. */
 export function unanswered(cause: unknown): Refused {
   const trouble: Trouble = {
     kind: 'transient',

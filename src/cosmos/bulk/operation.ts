@@ -56,7 +56,7 @@ export interface RangeOperation<V> extends OperationText {
   readonly isRead: boolean;
   /**
    * Whether other operations for the same document came before. Such an operation leaves before those of documents that
-   * have not begun, so that some documents end while others wait, and not all of them at the end.
+   * have not begun, so that some documents are finished early, instead of all of them at the end.
    */
   readonly hasBegun?: boolean;
   /**

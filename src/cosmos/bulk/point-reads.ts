@@ -40,7 +40,7 @@ export interface PointReadsParts<D> {
 }
 
 export class PointReads<D> {
-  /** Sends the reads. The caller has to keep its `run` running. */
+  /** Sends the reads, but only while its `run` is running. The caller has to start `run`. */
   readonly dispatcher: RangeDispatcher<Decision<D>>;
   readonly #side: Side;
   readonly #body = new BatchBody(new ByteOutput());

@@ -36,7 +36,7 @@ export function cloneOf(
     ...Object.fromEntries(kept),
     ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null)),
     id: name.container,
-    // Without a version the service takes version 1, whose keys end at 101 bytes.
+    // Without a version the service takes version 1, whose keys have at most 101 bytes.
     partitionKey: { paths: [...keyPaths], kind: keyPaths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
   };
 }

@@ -1,4 +1,4 @@
-/** The Azure CLI command that creates a container, for an operator whose identity may not create it by cosmig. */
+/** The Azure CLI command that creates a container, for an operator whose identity may not create it through cosmig. */
 import { isDeepStrictEqual } from 'node:util';
 import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerName } from '../transport/container-requests.ts';

@@ -99,7 +99,7 @@ export async function replaceOffer(
     const body: unknown = structuredClone({ ...offer, content });
     return account.client.offer(id).replace(body as OfferDefinition, options);
   };
-  // The request gives the resulting throughput, so repeating it does no harm.
+  // The request contains the new throughput, and not a change of it, so repeating it does no harm.
   await control(account, { ...call, changes: true }, work);
 }
 

@@ -1,4 +1,4 @@
-/** Runs a task for each range, and again for the new ranges if one splits or merges meanwhile. */
+/** Runs a task for each range, and again for the new ranges if a range splits or merges meanwhile. */
 import { forEachConcurrently, type WorkOnEach } from '../../lib/group.ts';
 import type { Patience } from '../load/retry.ts';
 import { troubleOf } from '../transport/trouble.ts';

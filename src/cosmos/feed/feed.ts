@@ -1,7 +1,7 @@
 /**
- * Reads the change feed of one range, page by page, as bytes. Invariant: a position comes only from a 200 or 304 that
- * carried one; a position is used only in the mode it came from; a page that failed is read again from the position
- * before it, so no trouble loses a change.
+ * Reads the change feed of one range, page by page, as bytes. Invariant: a position comes only from a reply with 200 or
+ * 304; a position is used only in the mode it came from; a page that failed is read again from the position before it,
+ * so no trouble loses a change.
  */
 import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
@@ -25,9 +25,9 @@ export interface Position {
 export type FeedStart = 'beginning' | 'now' | Position;
 
 export interface FeedPage {
-  /** 304: the replica that answered has nothing newer. A 200 may be empty and is not the end. */
+  /** 304: the replica that answered has nothing newer. A 200 may have no documents, and is not the end. */
   readonly status: 200 | 304;
-  /** JSON with an array `Documents`; empty after a 304. */
+  /** JSON with an array `Documents`; no bytes at all after a 304. */
   readonly bytes: Buffer;
   /** Returns the memory of the bytes for other pages. Called at most once, when the bytes are no longer needed. */
   readonly free: () => void;
@@ -111,7 +111,7 @@ export class ChangeFeed {
 
   /**
    * Finds out why the service refuses a valid position with 400: it is older than what the service keeps, or the feed
-   * is no longer available. The service answers both alike, so it is asked for `now`, which reads nothing.
+   * is no longer available. The service answers both alike. So this asks for `now`, which is never too old.
    */
   async whyRefused(call: Call): Promise<'position-too-old' | 'feed-not-available'> {
     try {
@@ -129,8 +129,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns what `parse` makes of each page, for as long as the caller pulls. Pages of a 304 are included: the caller
-   * decides whether to wait or to end. Trouble that may pass is waited out. A split, or trouble that lasts, is
+   * Yields what `parse` makes of each page, as long as the caller asks for more. A reply with 304 counts as a page: the
+   * caller decides whether to wait or to end. Trouble that may pass is waited out. A split, or trouble that lasts, is
    * thrown; the position of the last page remains valid.
    */
   async *parsedPages<T>(start: FeedStart, call: ParsedPagesCall<T>): AsyncGenerator<T, never, undefined> {
@@ -152,10 +152,13 @@ export class ChangeFeed {
   }
 }
 
-/** The service's message where partitions of the account were merged once (fact SVC-20). It has no code for that. */
+/**
+ * The service's message if partitions of the account were merged at any time (fact SVC-20). The reply has no code for
+ * this.
+ */
 const MERGED_ONCE = /more than two children/i;
 
-/** Returns trouble that lasts for ever as such: the service gives it the status of passing trouble. */
+/** Makes this trouble fatal, because it lasts for ever. The service gives it the status of trouble that passes. */
 function asFeedTrouble(trouble: Trouble, mode: FeedMode): Trouble {
   if (mode !== 'all-versions' || trouble.status !== 500 || !MERGED_ONCE.test(trouble.says ?? ''))
     return trouble;
@@ -174,7 +177,7 @@ export function isMergedOnce(trouble: Trouble | undefined): boolean {
   return trouble?.kind === 'fatal' && trouble.status === 500;
 }
 
-/** Whether the service does not have the changes of a range from before its split, in all versions and deletes. */
+/** Whether the feed of all versions and deletes lacks the changes that a range had before its split. */
 export function lacksHistory({ status, substatus }: Trouble): boolean {
   return (status === 410 || status === 503) && substatus === 1024;
 }

@@ -70,8 +70,8 @@ export class LiveRanges {
   }
 
   /**
-   * Lists all ranges again. A position that is taken over a range which has split already would stand for several
-   * ranges at different positions (fact SVC-24), so this is called before positions are taken on which much depends.
+   * Lists all ranges again. Called before anchors and ends are read: if a range has split already, one position for it
+   * would stand for several ranges at different positions (fact SVC-24).
    */
   async resolve(signal: AbortSignal): Promise<void> {
     // The request has the signal of the first caller. That is enough, because all callers stop with the run.

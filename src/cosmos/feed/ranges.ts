@@ -1,6 +1,6 @@
 /**
- * The physical ranges of a container. Invariant: a list of ranges is used only if it tiles the whole key space, with
- * no gap and no overlap, so no range is ever forgotten. Any other list of the service is trouble that may pass.
+ * The physical ranges of a container. Invariant: a list of ranges is used only if it tiles the whole key space, with no
+ * gap and no overlap, so no range is ever forgotten. Any other list counts as trouble that may pass.
  */
 import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';

@@ -1,6 +1,6 @@
 /**
- * Session tokens: how far each range had come when it answered. Invariant: what was seen of a range never goes back,
- * and reads of a child range use what was seen of its parents.
+ * Session tokens: how far each range had come when it answered. Invariant: the LSN that was seen of a range never
+ * becomes lower, and reads of a child range use what was seen of its parents.
  */
 
 /** One range in a token: `<range>:<version>#<lsn>[#<region>=<lsn>...]` (fact SDK-4), or the older `<range>:<lsn>`. */

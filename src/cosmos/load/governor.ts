@@ -25,7 +25,10 @@ export interface GovernorParts {
   readonly ruPerSecond?: number | undefined;
 }
 
-/** Share of a range's RU/s to use. The service's seconds begin at other moments than ours, so all would be too much. */
+/**
+ * The share of a range's RU/s that is used. All of it would be too much, because the service's seconds begin at other
+ * moments than ours.
+ */
 const PACE = 0.995;
 /** Requests in flight at the start: one that the service answers, and one on the way to it. */
 const AT_ONCE_FIRST = 2;

@@ -39,7 +39,10 @@ const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   split: { firstMs: 100, longestMs: 5000, totalMs: 10 * MINUTE_MS },
 };
 const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
-/** Limits for the first requests of a command. They throw a refusal at once, which most likely means a wrong key. */
+/**
+ * Limits for the first requests of a command. Without `denied`: a refused key is reported at once, because it is most
+ * likely wrong.
+ */
 export const FIRST_CONTACT: NonNullable<PatienceParts['limits']> = OTHERS;
 /** The longest hint that is followed; a longer one is taken for a mistake. */
 const HINT_MAX_MS = 5 * MINUTE_MS;
@@ -51,7 +54,7 @@ export interface PatienceParts {
   readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
 }
 
-/** When a wait is reported. Shorter waits are normal. */
+/** A wait is reported when the trouble has lasted this long. Shorter waits are normal. */
 const REPORTED_AFTER_MS = 5000;
 const REPORTED_EVERY_MS = 30_000;
 

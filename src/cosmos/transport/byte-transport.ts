@@ -1,9 +1,9 @@
 /**
  * The byte transport: the HTTP client that the SDK is given, through which documents travel as bytes.
  *
- * A request that carries a passage token belongs to a passage. The transport sends the passage's bytes instead of the
- * SDK's stub body, keeps the bytes of the reply in the passage, and gives the SDK a stub to parse. The SDK still
- * signs and routes the request and finds its endpoint.
+ * A passage is one request of ours, with its bytes and its reply. The SDK's request for it carries the passage's token
+ * in a header. The transport sends the passage's bytes instead of the SDK's stub body, keeps the bytes of the reply in
+ * the passage, and gives the SDK a stub to parse. The SDK still signs and routes the request and finds its endpoint.
  *
  * Invariant: the token never leaves this process; bytes in are bytes out; a reply is whole or a failure; the SDK sees
  * no network failure that it would retry by itself, so only our own code retries.
@@ -175,7 +175,7 @@ export class ByteTransport implements HttpClient {
     } catch (error) {
       passage.failure = error;
       if (request.abortSignal?.aborted === true) throw aborted(error);
-      // Without its code: the SDK would retry an error whose code it knows, unseen by our code.
+      // The error has no code: if the SDK knew its code, the SDK would retry the request without our code noticing.
       throw new Error('the request failed in the network', { cause: error });
     }
   }
@@ -251,7 +251,7 @@ async function readBody(
   return read;
 }
 
-/** Returns all bytes of a stream that ended cleanly. */
+/** Returns all bytes of a stream; throws if the stream does not end cleanly. */
 async function readWhole(
   stream: NodeJS.ReadableStream,
   {

@@ -172,7 +172,7 @@ export class ContainerRequests {
     return this.#checked(exchange, call);
   }
 
-  /** Sends a batch; `isUsed`: with a signature that another batch was sent with. */
+  /** Sends a batch. `isUsed`: whether its signature was used for an earlier batch already. */
   async #sendBatch(call: BatchCall): Promise<{ readonly exchange: Exchange; readonly isUsed: boolean }> {
     const { body, rangeId, sessionToken } = call;
     const kind = kindOf(call);
@@ -180,7 +180,7 @@ export class ContainerRequests {
     let isAgain = false;
     let isUsed = false;
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
-      // The signature was refused.
+      // `pass` sends again only if the service has refused the signature.
       if (isAgain) this.#signed?.forget();
       isAgain = true;
       const signed = this.#signed?.find(kind);

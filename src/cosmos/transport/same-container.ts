@@ -4,8 +4,8 @@
  * future of the new one (404/1002), and the old ranges are gone (410). Waiting would not help, so after about a second
  * without a success the container itself is read.
  *
- * Invariant: only a successful reply of another container, or the container's own description, proves that it is another
- * one. Whatever else that request meets is left to the caller's patience.
+ * Invariant: only a successful reply of another container, or the container's own description, proves that it is
+ * another one. Any other trouble of that read is left to the caller's patience.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { containerMissing, containerRecreated } from '../../spec/refusals.ts';

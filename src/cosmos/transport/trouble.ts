@@ -50,7 +50,7 @@ export interface Trouble {
   readonly sessionToken?: string;
   /** The id that Microsoft's support asks for. */
   readonly activityId?: string;
-  /** What the service says about an error of its own. */
+  /** The service's message, if it answered with 500. */
   readonly says?: string;
   /** How wrong this machine's clock is, in words, if the signature was refused and the reply's date shows that. */
   readonly clockOff?: string;
