@@ -40,7 +40,7 @@ const TERM_RU = 0.2;
 const SOME_TERMS = 5;
 /** How many bytes the ledger needs for a copied document, without its key value; measured by bench/ledger. */
 const LEDGER_BYTES = 76;
-/** The bytes of a usual key value, where no document was sampled. */
+/** The assumed bytes of a key value, if no document was sampled. */
 const USUAL_KEY_BYTES = 40;
 /** How many bytes the ledger needs for a document that changes during the migration. */
 const ROW_BYTES = 150;

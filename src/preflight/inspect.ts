@@ -218,7 +218,7 @@ export async function reserveTarget(
   }
 }
 
-/** Returns a function that makes what a piece of work needs to ask the service, with a patience of its own. */
+/** Returns a function that gives each piece of work what it needs for its requests, with a patience of its own. */
 function askingOf(parts: InspectParts): () => Asking {
   const { clock, random, signal } = parts;
   const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };

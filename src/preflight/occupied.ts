@@ -130,7 +130,7 @@ async function newestToken(
   return undefined;
 }
 
-/** Whether a document is the reservation of a migration, which is checked for itself (reservation.ts). */
+/** Whether a document is the reservation of a migration, which reservation.ts checks separately. */
 function isReservation(scan: PageScan, row: number): boolean {
   const [start, end] = [scan.start(row, scan.nodes.id), scan.end(row, scan.nodes.id)];
   return start !== 0 && isText(scan.page, start) && decodeText(scan.page, start, end) === RESERVATION_ID;

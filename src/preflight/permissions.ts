@@ -26,7 +26,7 @@ import type { Connection } from '../spec/connection.ts';
 export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
 
 /**
- * Returns the trouble of a lost reply as one after which the batch is sent again. A batch counts as a write, so its
+ * Makes the trouble of a lost reply transient, so that the batch is sent again. A batch counts as a write, so its
  * outcome is in doubt without a reply; but the batches sent here change nothing.
  */
 export function repeatable(trouble: Trouble): Trouble {

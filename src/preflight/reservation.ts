@@ -24,7 +24,7 @@ import { NO_ETAG, repeatable, sendHarmless } from './permissions.ts';
 /** The id of the reservation, and its value at each level of the target's partition key. */
 export const RESERVATION_ID = 'cosmig-reservation';
 
-/** How often the reservation may be found and be gone again before it is read. */
+/** How many attempts are made to create the reservation, or to read it if another ledger has created it. */
 const TRIES_MAX = 10;
 
 /** The contents of the reservation. */
@@ -69,7 +69,7 @@ export class Reservation {
       });
       if (status === 201) return;
       const found = await this.#find();
-      // Its owner has removed it between the two requests: the target is no longer reserved.
+      // Another ledger has removed its reservation between the two requests, so the target is no longer reserved.
       if (found === undefined) continue;
       this.#refuseUnless(text.ledger, found);
       return;
@@ -86,8 +86,9 @@ export class Reservation {
   }
 
   /**
-   * Reads the reservation; undefined if there is none. A replica that lags would hide it, so the session token comes
-   * first, from the replica that accepts writes: a delete that must fail says whether there is a reservation at all.
+   * Reads the reservation; undefined if there is none. A replica that lags would hide the reservation. So a delete that
+   * must fail is sent first: the replica that accepts writes answers it, says whether there is a reservation, and
+   * returns the session token for the read.
    */
   async #find(): Promise<Found | undefined> {
     const { kind: failed } = await this.#send((body) =>

@@ -1,5 +1,6 @@
 /**
- * Lists the documents that differ, with the kind of difference. Invariant: by id and keys, never with their content.
+ * Lists the documents that differ, each with the kind of its difference. Invariant: a list contains ids and keys, and
+ * never the content of a document.
  */
 import type { Candidate } from './recheck/candidate-store.ts';
 import type { VerifyStore } from './store.ts';
@@ -14,7 +15,10 @@ import {
 /** How many documents a list in memory may have. The report reads longer lists from the verify file. */
 const LISTED_MAX = 1000;
 
-/** Returns the lists of all documents. Each document is read from the verify file when the caller reaches it. */
+/**
+ * Returns the lists of all documents that differ. Each document is read from the verify file when the caller reaches
+ * it.
+ */
 export function streamDifferences({ candidates }: VerifyStore, nowMs: number): DifferenceStream {
   const each = <T>(all: Iterable<Candidate>, describe: (candidate: Candidate) => T): Iterable<T> => ({
     *[Symbol.iterator]() {

@@ -130,15 +130,17 @@ function refuseOthers(
 }
 
 /**
- * Refuses a source whose TTL was changed: the mover has computed when copies expire with the old one, and an interrupted
- * comparison may have read documents with it.
+ * Refuses a source whose TTL was changed: with the old TTL the mover has computed when copies expire, and an
+ * interrupted comparison may have used it too.
  */
 function refuseOtherTtl({ migration: { containers } }: Moment, { defaultTtl }: ContainerFacts): void {
   if (containers !== null && containers.sourceTtl !== defaultTtl)
     throw sourceTtlChanged({ was: containers.sourceTtl, is: defaultTtl });
 }
 
-/** Refuses to compare before the copy has finished: until then documents are missing in the target as expected. */
+/**
+ * Refuses to compare before the copy has finished: until then it is normal that documents are missing in the target.
+ */
 export function refuseUncopied({ leases }: Moment): void {
   if (leases.length === 0) throw notCopied();
   const open = leases.filter(({ phase }) => phase === 'copy').length;

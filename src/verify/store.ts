@@ -63,7 +63,9 @@ export interface ReadPart {
   readonly documents: number;
 }
 
-/** The state of one side between two pages. Its fields agree, so all are written in one transaction. */
+/**
+ * The state of one side between two pages. All its fields are written in one transaction, so that they always agree.
+ */
 export interface Checkpoint extends Omit<Sums, 'repeated'> {
   readonly parts: readonly ReadPart[];
   /** The entries added since the last checkpoint (pass/entry-chunks.ts). */
@@ -184,7 +186,8 @@ export class VerifyStore {
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
     refuseForeignFile(path, 'verify');
-    // Read before the file: a process that compares now changes the file first.
+    // The mark is read before the file, because a process that compares now changes the file first. Otherwise the mark
+    // could seem to be ahead.
     const mark = ChangeMark.read(path);
     const database = openDatabase({ path, readonly: true });
     try {
@@ -250,7 +253,10 @@ export class VerifyStore {
     });
   }
 
-  /** Opens the documents found to differ, so that the next run checks only these again. Called after a repair. */
+  /**
+   * Makes the documents that were found to differ open candidates again, so that the next run checks only these. Called
+   * after a repair.
+   */
   reopen(): void {
     this.#transactions.durable(() => {
       this.candidates.reopen();
@@ -363,7 +369,10 @@ function proofIn(row: Columns | undefined): Proof | null {
   };
 }
 
-/** Converts an error of the file. Unlike the ledger, a damaged verify file can be given up: it contains no decisions. */
+/**
+ * Converts an error of the file. Unlike the ledger, a damaged verify file may be deleted, because a new comparison
+ * finds out all that it contained.
+ */
 function asVerifyFileError(thrown: unknown, path: string): unknown {
   const error = asContentsError(thrown, path);
   if (!(error instanceof DamagedFile)) return error;

@@ -84,11 +84,11 @@ export interface Details {
   /** How long the last comparison of all documents needed to read both sides; null: not known. Absent for a count. */
   readonly readMs?: number | null;
   /**
-   * The numbers of documents, if only changes were compared and each side has as many as the mover knows; null: it has
-   * not.
+   * If only changes were compared: the numbers of documents, or null if a side has another number than the ledger
+   * expects.
    */
   readonly counted?: DocumentCounts | null;
-  /** When the comparison ended whose positions the changes begin at. */
+  /** If only changes were compared: when the earlier comparison ended, after which they were made. */
   readonly sinceMs?: number;
   readonly [more: string]: unknown;
 }

@@ -14,8 +14,8 @@ import type { Verdict } from '../verify/verdict.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
 /**
- * What a comparison covers: what the operator asked for, everything from scratch, or only the documents that differed
- * before.
+ * What a comparison covers. `as asked`: what the operator asked for. `all`: everything, from scratch. `all after a
+ * repair`: the same, recorded as made after a repair. `what differed`: only the documents that differed before.
  */
 export type Extent = 'as asked' | 'all' | 'all after a repair' | 'what differed';
 
@@ -53,8 +53,8 @@ export async function compareAndRepair(
     // The documents that were just repaired differ again, so another round would not help.
     if (suspects.length === 0 || names === before) break;
     before = names;
-    // One whole comparison after a repair is enough, also when an earlier run made it. Further rounds compare only
-    // the documents that differed. Without a feed that reports deletes, every whole comparison would find new ones.
+    // One whole comparison after a repair is enough, also when an earlier run made it. Further rounds compare only the
+    // documents that differed. Without a feed that reports deletes, every whole comparison would find new differences.
     const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all after a repair';
     say(`repairing ${pluralize(suspects.length, 'document')}`);
     await repairAll(parts, suspects);
@@ -94,8 +94,8 @@ function unsweptIn({ spec, clock }: RunParts): readonly Lease[] {
 }
 
 /**
- * Clears `sweepPending` of the given leases, as they were before the comparison. It stays where a feed has lost more
- * since: the comparison may not have seen that.
+ * Clears `sweepPending` of the given leases, as they were before the comparison. It stays set where a feed has lost
+ * more since then, because the comparison may not have seen these losses.
  */
 function forgetSweeps({ spec, clock }: RunParts, swept: readonly Lease[]): void {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });

@@ -59,7 +59,10 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
   }
 }
 
-/** Counts both sides once, as of a moment at which they know at least what the mover has read and written. */
+/**
+ * Counts both sides once. The counts include at least what the mover has read from the source and written to the
+ * target.
+ */
 export async function countBoth(comparison: Comparison): Promise<DocumentCounts> {
   const { sides, ledger, signal, spec } = comparison;
   seeTokens(sides, ledger.moment());

@@ -149,7 +149,7 @@ export class Buckets {
 export interface Compared {
   /** The number, the bytes or the contributions of the documents differ. All were read by the scan. */
   readonly isUnequal: boolean;
-  /** The sampled documents differ when JSON.parse reads them. */
+  /** The cross-check hashes differ: the sampled documents are not the same when JSON.parse reads them. */
   readonly isDoubted: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The file with the entries, next to the verify file. The file consists of chunks. Within a chunk the entries are
- * ordered by shelf, so the entries of one shelf can be read alone. Invariant: only chunks recorded in the verify file
- * are read; bytes after the last recorded chunk are overwritten.
+ * The file with the entries of a comparison, next to the verify file. The file consists of chunks, one for each
+ * checkpoint. Within a chunk the entries are ordered by shelf, so the entries of one shelf can be read alone.
+ * Invariant: only chunks recorded in the verify file are read; bytes after the last recorded chunk are overwritten.
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';

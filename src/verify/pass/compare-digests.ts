@@ -30,7 +30,7 @@ import type { Comparison, VerifyProgress } from '../verify.ts';
  * pass may be a week old. A list of candidates is outdated after an hour.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
-/** The message where documents with a property that feeds hide could not be found. */
+/** The message if this identity may not search for documents with a property that feeds hide. */
 const NOT_QUERIED =
   'a property _lsn of the application is not compared: this identity may not query (containers/executeQuery)';
 /** How many differences the verdict contains as samples. The report lists all. */
@@ -49,7 +49,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   if (comparison.level === 'changes') {
     const since = resumePoints(store.proof(), subject);
     if (since !== null) {
-      // Counted before the fence of the comparison: a document that was added to hide a delete is then compared.
+      // Documents are counted before the comparison takes its fence. So a new document that makes up for a delete in
+      // the count is compared.
       const counted = await countedAsKnown(comparison);
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
       if (verdict.equal !== true || counted !== null) {
@@ -100,8 +101,8 @@ function keep(
  *
  * The source has no document that the mover does not know, since the feed shows each. So if the numbers are equal, no
  * document was deleted there unreported. The target has no document that the mover does not know either: that was so at
- * the last clean comparison, and what came later is compared. To compare the two counts with each other would prove less:
- * a delete in the source could hide the loss of another document in the target.
+ * the last clean comparison, and what came later is compared. Comparing the two counts with each other would prove
+ * less: a delete in the source could hide the loss of another document in the target.
  */
 async function countedAsKnown(comparison: Comparison): Promise<DocumentCounts | null> {
   const known = await comparison.ledger.known(comparison.signal);
@@ -120,8 +121,8 @@ interface Comparing {
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
   const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
-  // Another process may have started a comparison meanwhile. Before that lists its candidates, none can be checked
-  // again.
+  // Another process may have started a comparison meanwhile. Until that comparison lists its candidates, there are none
+  // to check again.
   if (comparison.again === true && store.begun()?.stage !== 'reading') store.reopen();
   const begun = resumeOrBegin(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
   const rows: RowOptions = {
@@ -151,7 +152,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       if (!isQueried) comparison.say?.(NOT_QUERIED);
       store.listed(repeated, clock.now());
     } catch (error) {
-      // A comparison with damaged entries can never be resumed.
+      // A comparison with damaged entries can never be resumed, so a new one takes its place.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
       throw error;
     }

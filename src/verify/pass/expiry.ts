@@ -64,7 +64,10 @@ export function markingTs(expiry: number | undefined): number {
   return expiry === undefined ? 0 : expiry - TTL_MARK;
 }
 
-/** An instant of expiry as one word of 32 bits. The highest word stands for its instant and all later ones. */
+/**
+ * Returns an instant as one word of 32 bits. The highest word stands for the last instant that fits, and for all later
+ * ones.
+ */
 export function instantWord(expiry: number | undefined): number {
   return expiry === undefined ? NEVER : Math.min(Math.max(expiry, NEVER + 1), INSTANT_MAX);
 }

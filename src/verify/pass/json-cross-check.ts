@@ -26,7 +26,7 @@ export class JsonCrossCheck {
   readonly #hasher = new IdentityHasher();
   readonly #words = new Uint32Array(4);
 
-  /** `cut`: the system properties, which depend on whether the documents come from a feed. */
+  /** `cut`: the system properties to leave out. A document from a feed has others than one from a point read. */
   constructor(
     side: SideName,
     { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>,

@@ -206,8 +206,8 @@ export class SidePass {
       reader.documents += documents;
       reader.isDone = isBeyond;
     }
-    // A page with documents beyond the fence is not complete here. A later comparison of changes has to read it again,
-    // so the position stays before it.
+    // Of a page with documents beyond the fence only a part was added. A later comparison of changes has to read the
+    // page again, so the position stays before it.
     if (!reader.isDone || page.status === 304) reader.position = page.position.etag;
     this.#isDirty = true;
     page.free();

@@ -52,7 +52,10 @@ const CONTENT = 8;
 
 /** Texts that have at most this many bytes together are a valid key in every container. */
 const PLAIN_KEY_BYTES_MAX = 100;
-/** A limit below the size of any document: the kernel then makes no entry and leaves every row to its caller. */
+/**
+ * As the limit of document bytes up to which the kernel makes entries itself: every document is larger, so the kernel
+ * leaves every row to this module.
+ */
 const NONE_BYTES_MAX = 0;
 
 export class SourceRows {

@@ -60,7 +60,10 @@ export type Finding =
   | { readonly is: 'equal' | 'letter' | 'waived' | 'expired' }
   | { readonly is: 'differs'; readonly kind: Kind };
 
-/** How long around its expiry a document may be on one side only: the service removes it at different moments. */
+/**
+ * How long before and after its expiry a document may be on one side only: the service removes the original and the
+ * copy at different moments.
+ */
 const EXPIRY_SLACK_S = 60;
 
 export function classify(seen: Seen): Finding {

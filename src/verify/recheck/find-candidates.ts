@@ -44,7 +44,7 @@ export async function listCandidates(listing: Listing): Promise<Repeated> {
   const { store, sums, signal } = listing;
   const recount = new Recount(sums);
   const repeated = { source: 0, target: 0 };
-  // Other asynchronous work runs here, such as the handling of Ctrl-C.
+  // During a pause other asynchronous work runs, such as the handling of Ctrl-C.
   const pause = async (): Promise<void> => new Promise<void>((resolve) => setImmediate(resolve));
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     const buckets = unequalOf(sums, shelf);
@@ -64,7 +64,7 @@ export async function listCandidates(listing: Listing): Promise<Repeated> {
 }
 
 /**
- * Lists every document that has an entry as a candidate. Used where only changes were read: an equal bucket then proves
+ * Makes every document that has an entry a candidate. Used where only changes were read: an equal bucket then proves
  * nothing about the documents in it.
  */
 export async function listAll({ store, sums, sourceLevels, signal }: Listing): Promise<Repeated> {
@@ -247,7 +247,7 @@ function* candidatesIn(
     if (known === undefined) entries.set(key, { name: Buffer.from(name), lastWord });
     else {
       repeated.source += 1;
-      // Read twice, before and after it was written again with the same content.
+      // The document was read twice, before and after it was written again with the same content.
       if (known.lastWord !== lastWord) keep(entry);
     }
   });

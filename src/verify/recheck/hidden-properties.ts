@@ -1,8 +1,8 @@
 /**
- * Lists the documents that have a property of the application under the name that feeds use for one of their own. A feed
- * shows its own value there, so the pass reads such a document without the property, on both sides. A query and a point
- * read return the document as it is stored. Invariant: each such document becomes a candidate, and is then compared by
- * point reads, in which the property is content like any other.
+ * Lists the documents in which the application uses a property name (`_lsn`) that feeds use for a value of their own. A
+ * feed shows its own value there, so on both sides the pass reads such a document without the application's value. A
+ * query and a point read return the document as it is stored. Invariant: each such document becomes a candidate, and is
+ * then compared by point reads, in which the property is content like any other.
  */
 import { queryRange } from '../../cosmos/container/query-range.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
@@ -31,8 +31,8 @@ interface HiddenParts {
 }
 
 /**
- * Returns whether both sides could be queried. An identity that may only read feeds and documents has no right to query;
- * `isRequired`: such an identity is an error.
+ * Returns whether both sides could be queried. An identity that may only read feeds and documents has no right to
+ * query; `isRequired`: such a refusal is thrown.
  */
 export async function listHidden(parts: HiddenParts): Promise<boolean> {
   try {

@@ -205,7 +205,7 @@ function whyOpen(reach: Reach): string {
   return reach.behind.length === 0 ? 'documents changed each time they were checked' : describeBehind(reach);
 }
 
-/** Returns the parts of a point read in the source, which finds the document as it should be in the target. */
+/** Returns what point reads in the source need. Their result is the document as it should be in the target. */
 function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
@@ -224,7 +224,7 @@ function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsPar
   return { side: source, replies, keep };
 }
 
-/** Returns the parts of a point read in the target, which finds the identity and the content of the document. */
+/** Returns what point reads in the target need. Their result is the identity and the content of the document. */
 function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);
