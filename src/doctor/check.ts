@@ -1,6 +1,6 @@
 /**
- * The checks of `cosmig doctor`. Invariant: a check that fails does not end the examination; checks that need its answer
- * are reported as skipped.
+ * The checks of `cosmig doctor`. Invariant: a check that fails does not end the examination; checks that need the
+ * result of a failed check are reported as skipped.
  */
 import { CanceledError, CosmigError, InternalError } from '../lib/errors.ts';
 

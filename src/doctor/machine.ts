@@ -57,8 +57,8 @@ function ledgerAt(path: string): FoundValue<boolean> {
 }
 
 /**
- * Checks the room for the ledger on its disk. A ledger holds about as many bytes as `bytes`, and twice as many while
- * its index is built.
+ * Checks whether the disk has space for the ledger. A ledger holds about as many bytes as `bytes`, and twice as many
+ * while its index is built.
  */
 export function diskFor(path: string, bytes: number | null): Found {
   const { bavail, bsize } = statfsSync(existingFolder(path));

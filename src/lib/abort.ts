@@ -89,7 +89,7 @@ export class ChildSignal implements Disposable {
   }
 }
 
-/** A signal that is aborted after `delayMs` or with its parent. The reason names `what` took too long. */
+/** A signal that is aborted after `delayMs` or with its parent. The reason says that `what` took too long. */
 export class Deadline implements Disposable {
   readonly #child: ChildSignal;
   readonly #timer: NodeJS.Timeout;

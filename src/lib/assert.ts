@@ -8,7 +8,7 @@ export function assert(claim: unknown, rule: string): asserts claim {
   if (!claim) throw new InternalError(rule);
 }
 
-/** Returns `value`; throws an InternalError if it is missing. `rule` says why it cannot be. */
+/** Returns `value`; throws an InternalError if it is missing. `rule` says why it cannot be missing. */
 export function must<T>(value: T | null | undefined, rule: string): T {
   assert(value !== null && value !== undefined, rule);
   return value;

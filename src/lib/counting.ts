@@ -1,5 +1,6 @@
 /**
- * Formats numbers and counts for messages. Every layer uses the same formats, since errors are worded where they arise.
+ * Formats numbers and counts for messages. Every layer uses the same formats, because an error gets its text in the
+ * layer in which it arises.
  */
 
 /** Formats a number with separators: 1234567 becomes `1,234,567`. */

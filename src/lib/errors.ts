@@ -1,6 +1,6 @@
 /**
- * The errors with which a command can end. There are no others, and each class has an exit code of the public contract.
- * The message says what happened, `why` explains it, and `hint` says what the operator can do now.
+ * The errors with which a command can end; there are no others. Each class has its own exit code, which is part of the
+ * public contract. The message says what happened, `why` explains it, and `hint` says what the operator can do now.
  */
 export interface ErrorParts {
   /** The single problems, if several things are wrong at once. The message then says how many. */
@@ -63,8 +63,8 @@ export function orUsageError<T>(work: () => T): T | UsageError {
 }
 
 /**
- * The command is right, but not now: because of the phase, a gate, a deadline, changed settings, a target in use, or
- * another process that works with the ledger.
+ * The command is right, but cannot be carried out now: because of the phase, a gate, a deadline, changed settings, a
+ * target in use, or another process that works with the ledger.
  */
 export class NotReadyError extends CosmigError {
   readonly code = 'not-ready';

@@ -6,7 +6,7 @@
 import { ChildSignal } from './abort.ts';
 import { assert } from './assert.ts';
 
-/** With this the body of a group starts its members. */
+/** What the body of a group gets, to start the members. */
 export interface Group {
   /** Aborted when the parent is, or when a member fails; the first failure is then the reason. */
   readonly signal: AbortSignal;

@@ -186,8 +186,7 @@ export class VerifyStore {
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
     refuseForeignFile(path, 'verify');
-    // The mark is read before the file, because a process that compares now changes the file first. Otherwise the mark
-    // could seem to be ahead.
+    // The mark is read before the file: a process that compares now changes the file first, so its mark is not ahead.
     const mark = ChangeMark.read(path);
     const database = openDatabase({ path, readonly: true });
     try {
@@ -254,8 +253,7 @@ export class VerifyStore {
   }
 
   /**
-   * Makes the documents that were found to differ open candidates again, so that the next run checks only these. Called
-   * after a repair.
+   * Makes documents found to differ open candidates again, for the next run to check only these. Called after a repair.
    */
   reopen(): void {
     this.#transactions.durable(() => {
@@ -370,8 +368,7 @@ function proofIn(row: Columns | undefined): Proof | null {
 }
 
 /**
- * Converts an error of the file. Unlike the ledger, a damaged verify file may be deleted, because a new comparison
- * finds out all that it contained.
+ * Converts an error of the file. Unlike a ledger, a damaged verify file may be deleted: a new comparison replaces it.
  */
 function asVerifyFileError(thrown: unknown, path: string): unknown {
   const error = asContentsError(thrown, path);

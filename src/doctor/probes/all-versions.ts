@@ -140,7 +140,7 @@ async function changesOf(
   if (!hasAllVersions) return undefined;
   const { position } = await container.readPage('all-versions', 'now');
   let sessionToken: string | undefined;
-  // One request for each: changes of one transaction share an LSN.
+  // Each operation has a request of its own, because changes of one transaction share an LSN.
   for (const operation of operations) ({ sessionToken } = await container.run(operation));
   const pages = await container.changesAfter(position, operations.length, sessionToken);
   return { pages, entries: pages.flatMap(documentsIn), sessionToken };
@@ -181,7 +181,7 @@ async function deletesNamed(
   };
 }
 
-/** Returns the id and key of each delete in a page; undefined for one that a tail cannot identify. */
+/** Returns the id and key of each delete in a page; undefined for a delete whose document a tail cannot identify. */
 function namesIn(
   page: Buffer,
   keyPaths: ReadonlyArray<readonly string[]>,

@@ -1,4 +1,7 @@
-/** What requests that achieve nothing cost: estimates rely on it, and how often a tail may look. */
+/**
+ * The charges of requests that achieve nothing. Estimates rely on them, and so does the choice how often a tail looks
+ * for changes.
+ */
 import { queryRange } from '../../cosmos/container/query-range.ts';
 import { Governor } from '../../cosmos/load/governor.ts';
 import { systemRandom } from '../../lib/random.ts';

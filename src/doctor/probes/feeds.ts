@@ -12,7 +12,7 @@ export const FEEDS: readonly Probe[] = [
     ask: async ({ flat }) => {
       const key = ['feed-order'];
       const ids = ['order-1', 'order-2', 'order-3'];
-      // One request for each, since documents of one transaction share an LSN and have no order.
+      // Each document has a request of its own, because documents of one transaction share an LSN and have no order.
       for (const id of ids) await flat.one({ verb: 'create', key, text: flatText(id, key[0]) });
       const text = flatText('order-1', key[0], { changed: true });
       const { sessionToken } = await flat.run({ verb: 'replace', key, id: 'order-1', text });

@@ -2,7 +2,9 @@
 import type { Probe } from './probe.ts';
 import { flatText, levelsText } from './scratch.ts';
 
-/** Longer than a second, and the service's time has whole seconds. */
+/**
+ * The wait for a document with a `ttl` of one second to expire. Longer, because the service's time has whole seconds.
+ */
 const EXPIRED_AFTER_MS = 3200;
 
 export const LIFETIME: readonly Probe[] = [

@@ -2,7 +2,7 @@
 import type { ScratchPair } from './scratch.ts';
 
 export interface Probe {
-  /** Stable: reports name it. */
+  /** Never changes, because published reports contain it. */
   readonly id: string;
   /** The fact in docs/internals that is asked about. */
   readonly fact: string;

@@ -1,7 +1,7 @@
 /**
  * Asks all probes in scratch containers. Invariant: the containers are created here and removed in all cases, also when
- * the operator stops cosmig; if they cannot be removed, the error says how to do it. A run that was killed leaves them to
- * the next run of the same name.
+ * the operator stops cosmig; if they cannot be removed, the error says how to do it. If a run is killed, the next run
+ * with the same name removes its containers.
  */
 import { connect, type Account } from '../../cosmos/account/client.ts';
 import type { ControlCall } from '../../cosmos/account/control-plane.ts';
@@ -26,16 +26,16 @@ import { FLAT_KEY, LEVEL_KEYS, ScratchContainer, UNIQUE, type ScratchPair } from
 export interface ProbesParts extends Pick<DoctorParts, 'clock' | 'random' | 'log' | 'signal'> {
   /** The account that is asked. */
   readonly connection: Connection;
-  /** The first scratch container. The others have a further word after this name. */
+  /** The name of the first scratch container. The second has the same name with a word added. */
   readonly name: ContainerName;
-  /** Aborted when not even the containers can be removed. */
+  /** Aborted when cosmig has to stop at once, so that not even the containers can be removed. */
   readonly abortSignal: AbortSignal;
   /** Called with the name of a scratch container that an earlier run left and this one removed. */
   readonly onLeftover: (name: ContainerName) => void;
   readonly onResult: (result: ProbeResult) => void;
 }
 
-/** What is reported of the account, since answers may depend on it. No names. */
+/** What is reported of the account, since answers may depend on it. Contains no names. */
 export interface ProbedAccount {
   readonly throughput: 'provisioned' | 'serverless';
   /** Null if the key may not read it. */
@@ -78,7 +78,8 @@ export async function runProbes(parts: ProbesParts): Promise<Probed> {
   const created: ContainerName[] = [];
   try {
     for (const plan of plansFor(name, throughput)) {
-      // A container whose creation was interrupted may exist, unless it was refused.
+      // Added before the creation, because a container whose creation was interrupted may exist. After a refusal there
+      // is none.
       created.push(plan.name);
       const wasLeft = await createScratch(account, plan, call).catch((error: unknown) => {
         if (!isRefusal(error)) throw error;

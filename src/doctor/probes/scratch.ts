@@ -81,7 +81,7 @@ export class ScratchContainer {
     return this.#range;
   }
 
-  /** Sends operations as one batch. Returns the refusal of the batch as a whole as trouble. */
+  /** Sends operations as one batch. If the service refuses the batch as a whole, returns the trouble. */
   async send(operations: readonly Operation[]): Promise<Batched | Trouble> {
     const { range } = await this.range();
     const body = new BatchBody();
@@ -190,8 +190,8 @@ export interface ScratchPair {
 }
 
 /**
- * The key paths of the containers, and the unique key of the first. The word in them marks the containers as cosmig's: it
- * removes a container that a killed run has left only if it has these paths.
+ * The key paths of the containers, and the unique key of the first. The word in them marks the containers as cosmig's:
+ * a container that a killed run has left is removed only if it has these paths.
  */
 export const FLAT_KEY = ['cosmigProbe'];
 export const LEVEL_KEYS = [['cosmigProbe', 'one'], ['two']];

@@ -4,7 +4,9 @@ import { NO_ETAG } from '../../preflight/permissions.ts';
 import type { Probe } from './probe.ts';
 import { flatText, UNIQUE, type Operation } from './scratch.ts';
 
-/** Less than the time for which cosmig uses a signature again, and more than a service would allow that has none. */
+/**
+ * Less than the time for which cosmig uses a signature again, and more than a service accepts that does not allow this.
+ */
 const SIGNED_FOR_MS = 4200;
 
 export const WRITES: readonly Probe[] = [

@@ -47,7 +47,8 @@ class Splitter {
   #isEscaped = false;
   /**
    * `#inItem`: inside a value. `#arrayLine`: the line in which the array around the values begins. `#needsComma`: after
-   * an item of the array, so a comma or the end must follow. `#needsItem`: after this comma, so an item must follow.
+   * an item of the array, so a comma or the end must follow. `#needsItem`: after a comma between items, so an item must
+   * follow.
    */
   #inItem = false;
   #arrayLine: number | undefined;

@@ -2,8 +2,8 @@
 import { printable } from './printable.ts';
 
 /**
- * Returns a value as one line of JSON that is safe to show on a terminal. A big integer becomes text, an error an object with its name and message, and a
- * reference back to an enclosing object the word [circular].
+ * Returns a value as one line of JSON that is safe to show on a terminal. A big integer becomes a text. An error
+ * becomes an object with its name and message. A reference back to an enclosing object becomes the word [circular].
  */
 export function safeStringify(value: unknown): string {
   try {
@@ -18,7 +18,10 @@ export function safeStringify(value: unknown): string {
 /** Returns what to write for a value with this name: another value, or the same. Called for every value at any depth. */
 type Change = (value: unknown, name: string) => unknown;
 
-/** Returns the value as plain data, in the form that `safeStringify` describes, after `change` at every depth. */
+/**
+ * Returns the value as plain data, in the form that `safeStringify` describes, after `change` was applied at every
+ * depth.
+ */
 export function plain(value: unknown, change: Change = (same) => same, name = ''): unknown {
   return plainAt(change(value, name), change, []);
 }

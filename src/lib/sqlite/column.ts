@@ -70,7 +70,7 @@ function damaged(name: string, value: unknown): LedgerError {
   return damagedRow(`${name} holds ${found}, which is not a valid value`);
 }
 
-/** Returns the error for a row that cosmig cannot have written like this. */
+/** Returns the error for a row whose contents cosmig cannot have written. */
 export function damagedRow(why: string, cause?: unknown): LedgerError {
   const hint = 'restore the ledger from a backup made while the migration was stopped';
   return new LedgerError('the ledger is damaged', { why, hint, cause });

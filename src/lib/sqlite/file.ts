@@ -70,7 +70,10 @@ export function createPrivately(path: string): void {
   }
 }
 
-/** Creates a folder. With `recursive`, Node would try for ever to create one in a folder such as /proc. */
+/**
+ * Creates a folder and the missing folders above it. Node's option `recursive` is not used, because with it Node would
+ * try for ever to create a folder in /proc, for example.
+ */
 function createFolder(path: string): void {
   if (existsSync(path)) return;
   const parent = dirname(path);

@@ -3,9 +3,10 @@
  * its file. The table `table_sums` has, for each other table, the number of its rows and the sum of their checksums.
  * Temporary triggers update both in the statement that changes a row, so they agree in every state that a crash can leave.
  *
- * A table with large values, or with many rows, has a column `checksum`, which its store computes and checks whenever it
- * reads a row. It covers all columns but numbers that the store does not know or changes alone. The sum then takes only
- * `checksum` and the numbers, so that the whole table can be checked without reading large values.
+ * A table with large values, or with many rows, has a column `checksum`, which its store computes and checks whenever
+ * it reads a row. This checksum covers all columns, except numbers that the store does not know when it writes the row,
+ * or that it changes alone. The sum then takes only `checksum` and the numbers, so that the whole table can be checked
+ * without reading large values.
  */
 import { crc32 } from 'node:zlib';
 import { must } from '../assert.ts';
@@ -44,8 +45,9 @@ export function openTables(database: Database, name: string): void {
 }
 
 /**
- * Applies the missing migrations. They change tables and rows, and so the sums: the file that an older cosmig has left is
- * checked first, so that damage is not taken for its contents, and is summed again in the same transaction.
+ * Applies the missing migrations. Migrations change tables and rows, and so the sums. The file of an older cosmig is
+ * checked first, so that no damage gets into the new sums. Then, in the same transaction, it is migrated and summed
+ * again.
  */
 export function migrateWithSums(database: Database, name: string, root?: URL): void {
   const around = (apply: () => void): void => {
@@ -59,8 +61,8 @@ export function migrateWithSums(database: Database, name: string, root?: URL): v
 /** Updates `table_sums` from now on, whenever this connection changes a row. Must be called before the first change. */
 export function keepTableSums(database: Database): void {
   addFunction(database);
-  // Otherwise the temporary triggers could go to a file. Without recursive triggers, a row that another one replaces
-  // would not be subtracted.
+  // `temp_store`: otherwise the temporary triggers could go to a file. `recursive_triggers`: otherwise a row that
+  // another row replaces would not be subtracted.
   const pragmas = 'PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = ON;';
   const triggers = checksumsOf(database).flatMap(({ table, texts, numbers, isSame }) => {
     const trigger = (event: string, rows: number, change: string): string =>
@@ -123,7 +125,10 @@ export function checkRows(database: Database, tables?: readonly string[]): void 
   }
 }
 
-/** Writes the sums of all tables. The counts of changes stay, also those of tables that are gone: they never go back. */
+/**
+ * Writes the sums of all tables. The counts of changes stay, also those of dropped tables, because the total must never
+ * become lower.
+ */
 function sumAgain(database: Database): void {
   addFunction(database);
   for (const one of checksumsOf(database)) {
@@ -147,7 +152,7 @@ function hasTable(database: Database, name: string): boolean {
   );
 }
 
-/** Returns the last number that SQLite has given to a row, of each table whose numbers are never used again. */
+/** For each table whose row numbers are never used again, returns the last number that SQLite has given to a row. */
 function rowNumbers(database: Database): number[] {
   if (!hasTable(database, 'sqlite_sequence')) return [];
   return database
@@ -156,7 +161,10 @@ function rowNumbers(database: Database): number[] {
     .map((row) => number(row, 'seq'));
 }
 
-/** How SQLite computes the checksum of a row: the sum of `texts` and `numbers`. `of` is what stands before a column. */
+/**
+ * How SQLite computes the checksum of a row: the sum of `texts` and `numbers`. `of` is the prefix of a column, such as
+ * `OLD.`.
+ */
 interface TableChecksum {
   readonly table: string;
   /** The checksum of texts and bytes: the column `checksum` if there is one. */
@@ -167,7 +175,10 @@ interface TableChecksum {
   readonly isSame: string;
 }
 
-/** Returns all tables but those of SQLite, the list of migrations, which `migrate` checks, and the sums themselves. */
+/**
+ * Returns the checksums of all tables, except SQLite's own tables, the list of migrations (which `migrate` checks), and
+ * the sums.
+ */
 function checksumsOf(database: Database): TableChecksum[] {
   const columns = database
     .prepare<[], { table: string; name: string; type: string }>(

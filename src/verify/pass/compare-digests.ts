@@ -152,7 +152,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       if (!isQueried) comparison.say?.(NOT_QUERIED);
       store.listed(repeated, clock.now());
     } catch (error) {
-      // A comparison with damaged entries can never be resumed, so a new one takes its place.
+      // A comparison with damaged entries can never be resumed, so a new one is begun.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
       throw error;
     }
