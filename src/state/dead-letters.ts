@@ -1,7 +1,7 @@
 /**
- * Owns the dead letters. A letter may wait for a slot or for a target key value, and the engine looks up the next letter
- * to retry by these. Closed and discarded letters are kept as history. Invariant: a document has at most one open
- * letter.
+ * Owns the dead letters. A letter may wait for a slot or for a target key value, and the engine looks up the next
+ * letter to retry by the slot or by the key value. Closed and discarded letters are kept as history. Invariant: a
+ * document has at most one open letter.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';

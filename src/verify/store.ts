@@ -63,9 +63,7 @@ export interface ReadPart {
   readonly documents: number;
 }
 
-/**
- * The state of one side between two pages. All its fields are written in one transaction, so that they always agree.
- */
+/** The state of one side between two pages. All fields are written in one transaction, so they always agree. */
 export interface Checkpoint extends Omit<Sums, 'repeated'> {
   readonly parts: readonly ReadPart[];
   /** The entries added since the last checkpoint (pass/entry-chunks.ts). */
@@ -252,9 +250,7 @@ export class VerifyStore {
     });
   }
 
-  /**
-   * Makes documents found to differ open candidates again, for the next run to check only these. Called after a repair.
-   */
+  /** Makes the confirmed candidates open again, so that the next run checks only these. Called after a repair. */
   reopen(): void {
     this.#transactions.durable(() => {
       this.candidates.reopen();
@@ -367,9 +363,7 @@ function proofIn(row: Columns | undefined): Proof | null {
   };
 }
 
-/**
- * Converts an error of the file. Unlike a ledger, a damaged verify file may be deleted: a new comparison replaces it.
- */
+/** Converts an error of the file. A damaged verify file may be deleted, because a new comparison replaces it. */
 function asVerifyFileError(thrown: unknown, path: string): unknown {
   const error = asContentsError(thrown, path);
   if (!(error instanceof DamagedFile)) return error;

@@ -26,7 +26,10 @@ import { type Slot, type SourceIdentity } from './identity.ts';
 /** One change of one document, or a request to apply the document's current version. */
 export interface Change {
   readonly identity: SourceIdentity;
-  /** The version that a feed has reported; null if no feed has, and the current version is read from the source. */
+  /**
+   * The version that a feed has reported; null if no feed has reported one, so that the current version is read from
+   * the source.
+   */
   readonly version: Version | 'gone' | null;
   readonly feed: FeedName;
   readonly lsn: number | null;

@@ -174,7 +174,7 @@ export async function removeIfOurs({ context, unit, identity, slot }: Removal): 
 
 export interface Withdrawn {
   readonly end: 'removed' | 'empty' | 'not ours';
-  /** Unique values of every version of our copy that the removal has met. */
+  /** Unique values of every version of our copy that the removal has found in the slot. */
   readonly values: readonly UniqueValues[];
 }
 

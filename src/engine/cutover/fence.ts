@@ -75,7 +75,10 @@ async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceE
   return ends !== null && isEqual() ? ends : null;
 }
 
-/** Compares both sides after a quiet interval: only the counts show what was deleted during the interval. */
+/**
+ * Compares both sides after a quiet interval, and not during it: only counts that are taken later show what was deleted
+ * in the interval.
+ */
 async function proveAfterWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
   attempt.begin('watching the fence');
   const ends = await watch();

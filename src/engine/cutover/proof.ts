@@ -64,12 +64,13 @@ export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): Re
 
 export interface ReasonToCompareAll {
   readonly why: string;
-  /** How the operator avoids it; null: there is no way. */
+  /** How the operator can avoid that all documents are compared; null: there is no way. */
   readonly advice: string | null;
 }
 
 /**
- * Compares while the tail runs: documents expire even without writers, and the tail replicates the deletes it is shown.
+ * Compares while the tail runs: documents expire even without writers, and the tail replicates those deletes if the
+ * feed shows them.
  */
 async function compareWhileTailing(
   { leases, options }: Attempt,

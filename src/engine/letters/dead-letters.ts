@@ -1,4 +1,4 @@
-/** Opens and closes the dead letters of a run, and says for which event a letter waits. */
+/** Opens and closes the dead letters of a run, and decides for which event each letter waits. */
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';

@@ -42,7 +42,7 @@ export class Backlog {
   readonly #clock: Clock;
   /** Documents that have their outcome, while their page is not committed yet. The counters do not include them. */
   uncommitted = 0;
-  /** Documents per second; from the RU/s of the target until something is measured. */
+  /** Documents per second: estimated from the RU/s of the target until the first measurement ends. */
   #rate: number;
   #isMeasured = false;
   #open = 0;

@@ -10,7 +10,7 @@
 import type { LastRequest, MachineMoment, RunStore } from '../../state/runs.ts';
 import { msBetween } from './machine-time.ts';
 
-/** For how long a recorded moment covers requests: less would write to the ledger more often. */
+/** For how long a recorded moment covers requests. With a shorter time the ledger would be written more often. */
 const NOTED_FOR_MS = 1000;
 
 export class RequestNotes {

@@ -50,7 +50,7 @@ export interface Settling {
 
 /**
  * Settles all intents of the last run and returns how many documents were in doubt. Without intents it does not wait.
- * Throws the reason of a stop.
+ * If the run is stopped, throws the reason.
  */
 export async function settleAll(context: RunContext, { signal, say, show }: Settling): Promise<number> {
   const { ledger, stopping, notes } = context;
@@ -84,7 +84,7 @@ export async function settleAll(context: RunContext, { signal, say, show }: Sett
   return documents.length;
 }
 
-/** Waits until no request of the last run can take effect. Throws the reason of a stop. */
+/** Waits until no request of the last run can take effect. If the run is stopped, throws the reason. */
 async function waitOutRequests(
   { ledger, clock, timing, stopping }: RunContext,
   { say, show }: Pick<Settling, 'say' | 'show'>,

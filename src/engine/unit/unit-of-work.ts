@@ -105,8 +105,6 @@ export class UnitOfWork {
     this.#claimed.add(nameOf(identity, slot));
   }
 
-  // Outcomes.
-
   /** Records that the copy of this document is in the slot that its segment names. */
   landed(entry: number): void {
     this.#outcomes[entry] = this.#context.ledger.units.nextSequence();
@@ -133,7 +131,7 @@ export class UnitOfWork {
     this.#counts.set(counter, (this.#counts.get(counter) ?? 0) + delta);
   }
 
-  // The count of missing outcomes. A unit for a single document does not use it.
+  // The methods below count the outcomes that are still missing. A unit for a single document does not use them.
 
   /** Sets how many documents the unit has. Called once, when the backlog has admitted them. */
   expect(documents: number): void {
