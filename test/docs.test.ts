@@ -19,7 +19,7 @@ const docs = readDocs();
 const blocks = docs.flatMap((doc) => doc.blocks);
 
 /** Of npm, and of our own `npm run bench`. */
-const FLAGS_OF_OTHERS = ['--allow-scripts', '--documents'];
+const FLAGS_OF_OTHERS = ['--allow-scripts', '--default-consistency-level', '--documents'];
 /** Given to hooks. */
 const HOOK_VARIABLES = ['COSMIG_MIGRATION', 'COSMIG_SOURCE', 'COSMIG_TARGET', 'COSMIG_REASON'];
 

@@ -10,7 +10,6 @@ import { listScripts } from '../cosmos/container/scripts.ts';
 import { differencesOf } from '../cosmos/container/settings.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
 import { Patience, logWaits } from '../cosmos/load/retry.ts';
-import { allowedRu } from '../cosmos/load/ru-budget.ts';
 import { ContainerRequests, type ContainerName } from '../cosmos/transport/container-requests.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -19,7 +18,7 @@ import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import { deletesFor } from '../preflight/delete-mode.ts';
 import { ledgerBytesFor } from '../preflight/estimate.ts';
-import { INSPECTION_LIMITS, planOf } from '../preflight/inspect.ts';
+import { INSPECTION_LIMITS, planOf, rateOf } from '../preflight/inspect.ts';
 import { probe, type ProbeParts } from '../preflight/permissions.ts';
 import {
   CREATE_HINT,
@@ -28,13 +27,14 @@ import {
   refuseOtherKey,
   refuseSame,
 } from '../preflight/refusals.ts';
+import { Reservation } from '../preflight/reservation.ts';
 import { checkCreation } from '../cosmos/container/create.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { TIMING } from '../spec/timing.ts';
 import { Checklist, type Check, type CheckName, type Found, type FoundValue } from './check.ts';
-import { checkMachine, diskFor } from './machine.ts';
+import { checkMachine, diskFor, type LedgerState } from './machine.ts';
 
 export interface DoctorParts {
   readonly spec: MigrationSpec;
@@ -69,7 +69,7 @@ export async function examine(parts: DoctorParts): Promise<readonly Check[]> {
 /** Makes every check. Adds the accounts that it opens to `accounts`. */
 async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts): Promise<void> {
   const { spec, env } = parts;
-  const hasBegun = await checkMachine(list, { ledger: spec.ledger, env });
+  const ledger = await checkMachine(list, { ledger: spec.ledger, env });
   const reach = async (side: 'source' | 'target'): Promise<Reached | undefined> => {
     const account = await checkAccount(list, side, parts);
     if (account === undefined) return undefined;
@@ -82,7 +82,7 @@ async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts
   const source = await reach('source');
   await checkSource(list, source, parts);
   const documents = source?.facts?.documentCount ?? null;
-  await checkTarget(list, { source, target: await reach('target'), hasBegun }, parts);
+  await checkTarget(list, { source, target: await reach('target'), ledger }, parts);
   const bytes = documents === null ? null : ledgerBytesFor(documents);
   await list.make('machine', 'disk', async () => diskFor(spec.ledger, bytes));
 }
@@ -132,6 +132,7 @@ async function checkAccount(
     return undefined;
   }
   const aheadMs = described?.clockAheadMs ?? null;
+  if (described === null) list.skip(side, ['clock'], 'the account could not be read');
   if (aheadMs !== null) await list.make(side, 'clock', async () => clockOf(aheadMs));
   return account;
 }
@@ -217,8 +218,11 @@ function throughputOf(
 ): Found {
   const budget = side === 'source' ? spec.sourceBudget : spec.targetBudget;
   const text = throughput.kind === 'shared' ? 'shared with its database' : throughputText(throughput);
-  const ru = allowedRu(side, budget, ruOf(throughput));
-  const share = ru === undefined ? '' : `, of which ${formatCount(Math.round(ru))} RU/s may be used`;
+  const ru = rateOf(side, budget, throughput);
+  const share =
+    ru === undefined || ru === ruOf(throughput)
+      ? ''
+      : `, of which ${formatCount(Math.round(ru))} RU/s may be used`;
   if (throughput.kind !== 'unknown') return { message: `throughput: ${text}${share}` };
   return {
     message: `throughput: ${text}${share}`,
@@ -234,11 +238,11 @@ async function checkTarget(
   {
     source,
     target,
-    hasBegun,
+    ledger,
   }: {
     readonly source: Reached | undefined;
     readonly target: Reached | undefined;
-    readonly hasBegun: boolean | undefined;
+    readonly ledger: LedgerState | undefined;
   },
   parts: DoctorParts,
 ): Promise<void> {
@@ -263,11 +267,12 @@ async function checkTarget(
   }
   await list.make('target', 'throughput', async () => throughputOf('target', facts, parts));
   const asked = askedOf('target', { account, facts }, parts);
-  await list.make('target', 'permissions', async () => {
+  const isAllowed = await list.make('target', 'permissions', async () => {
     await probe(asked);
     return {
       message:
         'documents may be read, created, replaced and deleted: enough for copy, tail, verify and cutover',
+      value: true,
     };
   });
   if (source === undefined || like === null) {
@@ -280,11 +285,15 @@ async function checkTarget(
     refuseOtherKey(facts, value.plan, spec);
     return { message: `the key ${facts.keyPaths.join(', ')} is the one that the migration needs`, value };
   });
-  if (rekey === undefined || hasBegun === undefined) {
+  if (rekey === undefined || ledger === undefined || isAllowed === undefined) {
     list.skip('target', ['documents'], 'an earlier check failed');
   } else {
     await list.make('target', 'documents', async () => {
-      if (hasBegun) return { message: 'it holds the copies of the migration that has begun' };
+      if (ledger.hasBegun) return { message: 'it holds the copies of the migration that has begun' };
+      await new Reservation(asked.requests, facts, {
+        ...asked,
+        patience: asked.patience.fresh(),
+      }).refuseOther(ledger.ledgerName);
       const from = { account: source.account, facts: like };
       await refuseOccupied(
         { spec, source: from, target: asked.requests, rekey },

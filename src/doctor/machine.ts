@@ -12,11 +12,14 @@ export interface MachineParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Returns whether a migration has begun with this ledger; undefined if the ledger cannot be used. */
+/** What the ledger says of the migration. The name is in the reservation of the target. */
+export type LedgerState = ReturnType<(typeof Ledger)['peek']>;
+
+/** Returns the state of the ledger; undefined if it cannot be used. */
 export async function checkMachine(
   list: Checklist,
   { ledger, env }: MachineParts,
-): Promise<boolean | undefined> {
+): Promise<LedgerState | undefined> {
   await list.make('machine', 'node', async () => ({
     message: `cosmig ${readVersion()} on Node.js ${process.versions.node}, ${process.platform} ${process.arch}`,
   }));
@@ -36,12 +39,12 @@ function tlsOf(env: MachineParts['env']): Found {
   };
 }
 
-function ledgerAt(path: string): FoundValue<boolean> {
+function ledgerAt(path: string): FoundValue<LedgerState> {
   if (existsSync(path)) {
-    const hasBegun = Ledger.hasBegun(path);
-    const state = hasBegun ? 'holds a migration that has begun' : 'holds no migration yet';
+    const value = Ledger.peek(path);
+    const state = value.hasBegun ? 'holds a migration that has begun' : 'holds no migration yet';
     const run = Ledger.isRunning(path) ? ', and cosmig is running with it' : '';
-    return { message: `the ledger ${path} ${state}${run}`, value: hasBegun };
+    return { message: `the ledger ${path} ${state}${run}`, value };
   }
   const folder = existingFolder(path);
   try {
@@ -53,7 +56,7 @@ function ledgerAt(path: string): FoundValue<boolean> {
       cause: error,
     });
   }
-  return { message: `the ledger ${path} can be created`, value: false };
+  return { message: `the ledger ${path} can be created`, value: { hasBegun: false, ledgerName: undefined } };
 }
 
 /**

@@ -267,7 +267,11 @@ export function planOf({
 }
 
 /** Returns the RU/s that the migration may use on a side. Refuses a percentage of a throughput that is not known. */
-function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | undefined): number | undefined {
+export function rateOf(
+  side: 'source' | 'target',
+  budget: Budget,
+  paid: Throughput | undefined,
+): number | undefined {
   const containerRu = paid === undefined ? undefined : ruOf(paid);
   if (budget.kind === 'percent' && paid?.kind === 'unknown') {
     throw new UsageError(`--${side}-ru ${budget.percent}% is not valid`, {

@@ -17,7 +17,7 @@ import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody } from '../documents/batch-body.ts';
 import { replyScan } from '../documents/page-scan.ts';
 import { assert, must } from '../lib/assert.ts';
-import { ServiceError } from '../lib/errors.ts';
+import { NotReadyError, ServiceError } from '../lib/errors.ts';
 import { effectiveKey } from '../epk/effective-key.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connection } from '../spec/connection.ts';
@@ -62,24 +62,47 @@ type Verb = (typeof WRITES)[number];
 
 /** Refuses an account key or a login that lacks a permission which a migration needs on this side. */
 export async function probe(parts: ProbeParts): Promise<void> {
-  await probeFeed(parts);
+  const sessionToken = await probeFeed(parts, undefined);
+  await probeSession(parts, sessionToken);
   await probeDocuments(parts);
 }
 
-/** Reads the change feed once. The service refuses it to a login that would see masked documents (fact SVC-47). */
-async function probeFeed(parts: ProbeParts): Promise<void> {
+/**
+ * Reads the change feed once, and returns the session token of the reply. The service refuses the feed to a login that
+ * would see masked documents (fact SVC-47).
+ */
+async function probeFeed(parts: ProbeParts, sessionToken: string | undefined): Promise<string | undefined> {
   const { signal, patience } = parts;
-  const read = async (): Promise<void> => readFeed(parts, 'latest-version');
-  await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
+  const read = async (): Promise<string | undefined> => readFeed(parts, 'latest-version', sessionToken);
+  return allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
+}
+
+/** Reads the change feed with session consistency, which an account with a weaker default refuses (fact SVC-68). */
+async function probeSession(parts: ProbeParts, sessionToken: string | undefined): Promise<void> {
+  try {
+    await probeFeed(parts, sessionToken);
+  } catch (error) {
+    if (troubleOf(error)?.status !== 400) throw error;
+    throw new NotReadyError(`the account of the ${parts.side} refuses reads with session consistency`, {
+      why: 'its default consistency is weaker, and with a weaker one cosmig cannot know that it has seen every change',
+      hint: 'set the default to Session, with which requests cost the same: az cosmosdb update --name ACCOUNT --resource-group GROUP --default-consistency-level Session',
+      cause: error,
+    });
+  }
 }
 
 type FeedProbe = Pick<ProbeParts, 'requests' | 'signal' | 'timeoutMs' | 'patience'>;
 
 /** Reads the feed of the first range at its end, which returns no documents. */
-async function readFeed({ requests, signal, timeoutMs }: FeedProbe, mode: FeedMode): Promise<void> {
+async function readFeed(
+  { requests, signal, timeoutMs }: FeedProbe,
+  mode: FeedMode,
+  sessionToken?: string,
+): Promise<string | undefined> {
   const [range] = await readRanges(requests, { signal, timeoutMs });
   const feed = new ChangeFeed(requests, { mode, range: wholeOf(must(range, 'there is a range')) });
-  await feed.read('now', { signal, timeoutMs });
+  const page = await feed.read('now', { signal, timeoutMs, sessionToken });
+  return page.sessionToken;
 }
 
 /**

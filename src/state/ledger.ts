@@ -168,11 +168,6 @@ export class Ledger {
     }
   }
 
-  /** Whether the file is a ledger whose migration has anchored its ranges. */
-  static hasBegun(path: string): boolean {
-    return Ledger.peek(path).hasBegun;
-  }
-
   /**
    * Looks into a file that may be a ledger. `hasBegun`: whether the migration has anchored its ranges; false also for a
    * file whose creation was interrupted, for example by a full disk or a SIGKILL. The first command of the migration

@@ -7,6 +7,15 @@ import { isObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 import { DEVIATIONS, type Deviation } from './deviations.ts';
 
+/** The strongest first. */
+export const CONSISTENCY_LEVELS = [
+  'Strong',
+  'BoundedStaleness',
+  'Session',
+  'ConsistentPrefix',
+  'Eventual',
+] as const;
+
 export interface Settings {
   /** Whether the account records and serves change feeds with all versions and deletes (AVAD). */
   readonly avad: boolean;
@@ -14,6 +23,8 @@ export interface Settings {
   readonly retentionSeconds: number;
   /** Whether tokens of the form that Entra (AAD) issues are accepted. */
   readonly aad: boolean;
+  /** The account's default consistency. A request may ask for a weaker one, and not for a stronger one. */
+  readonly consistency: (typeof CONSISTENCY_LEVELS)[number];
   readonly ru: 'metered' | 'off';
   readonly numbers: 'verbatim' | 'service';
   /**
@@ -42,6 +53,7 @@ export const DEFAULT_SETTINGS: Settings = {
   avad: false,
   retentionSeconds: 7 * 24 * 3600,
   aad: false,
+  consistency: 'Session',
   ru: 'metered',
   numbers: 'verbatim',
   queries: 'direct',
@@ -55,6 +67,7 @@ export const DEFAULT_SETTINGS: Settings = {
 };
 
 const CHOICES: Partial<Record<keyof Settings, readonly string[]>> = {
+  consistency: CONSISTENCY_LEVELS,
   ru: ['metered', 'off'],
   numbers: ['verbatim', 'service'],
   queries: ['direct', 'planned'],

@@ -17,7 +17,7 @@ export function read(request: GatewayRequest): GatewayReply {
     enableNRegionSynchronousCommit: false,
     enablePerPartitionFailoverBehavior: false,
     userReplicationPolicy: { asyncReplication: false, minReplicaSetSize: 1, maxReplicasetSize: 4 },
-    userConsistencyPolicy: { defaultConsistencyLevel: 'Session' },
+    userConsistencyPolicy: { defaultConsistencyLevel: request.account.settings.consistency },
     systemReplicationPolicy: { minReplicaSetSize: 1, maxReplicasetSize: 4 },
     readPolicy: { primaryReadCoefficient: 1, secondaryReadCoefficient: 1 },
   });

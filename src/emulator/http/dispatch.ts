@@ -11,6 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { sleep } from '../../lib/abort.ts';
 import type { LocalAccount } from '../account/account.ts';
+import { CONSISTENCY_LEVELS, type Settings } from '../account/settings.ts';
 import { addressOf } from './address.ts';
 import { authorize, type AuthSettings } from './auth.ts';
 import { refuseOtherMachines, refuseWebPages, type ServerNames } from './callers.ts';
@@ -30,6 +31,7 @@ const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
 const SCHEMA_VERSION = '1.16';
 const CONTENT_PATH = 'x-ms-alt-content-path';
+const CONSISTENCY = 'x-ms-consistency-level';
 const SESSION_TOKEN = 'x-ms-session-token';
 
 type Headers = Readonly<Record<string, string | undefined>>;
@@ -108,6 +110,7 @@ export class Dispatcher {
       });
       if (route.op === 'admin') refuseOtherMachines(incoming.socket.remoteAddress);
       else this.#authorize(request, signed);
+      refuseStronger(headers[CONSISTENCY], this.#account.settings.consistency);
       effect = this.#strike(request, route);
       if (!(await this.#troubleBefore(effect, response))) return;
       request.body = decode(body);
@@ -215,6 +218,16 @@ function spoiled(
     return '<html><body><h1>Our services are not available right now</h1></body></html>';
   }
   return reply.body;
+}
+
+/** Refuses a request for a stronger consistency than the account's default. */
+function refuseStronger(asked: string | undefined, level: Settings['consistency']): void {
+  const levels: readonly string[] = CONSISTENCY_LEVELS;
+  if (asked === undefined || levels.indexOf(asked) >= levels.indexOf(level)) return;
+  throw new Refusal(
+    400,
+    `ConsistencyLevel ${asked} is stronger than the default consistency level of the account, ${level}.`,
+  );
 }
 
 function unexpected(error: unknown): Refusal {

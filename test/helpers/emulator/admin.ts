@@ -55,6 +55,7 @@ export interface FaultRule {
 /** The settings that tests send with `PUT /_emulator/account`. */
 export interface AccountSettings {
   readonly aad?: boolean;
+  readonly consistency?: string;
   readonly avad?: boolean;
   readonly retentionSeconds?: number;
   readonly logicalPartitionLimitBytes?: number;

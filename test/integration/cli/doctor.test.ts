@@ -113,6 +113,47 @@ describe('cosmig doctor', () => {
     expect(notOk(shown)).toEqual([RECONCILED, 'target documents: failed', 'target settings: warning']);
   });
 
+  test.each(['Eventual', 'ConsistentPrefix'])(
+    'default consistency %s -> fails, and says what to set',
+    async (consistency) => {
+      await move.admin.account({ consistency });
+      const shown = shownBy(await typed(move, 'doctor', ...PLACES, '--json'));
+      expect(notOk(shown)).toEqual([
+        'source permissions: failed',
+        RECONCILED,
+        'target permissions: failed',
+        'target documents: skipped',
+      ]);
+      const copied = await typed(move, 'copy', '--yes', ...PLACES);
+      expect([copied.code, copied.stderr]).toEqual([
+        3,
+        expect.stringContaining('--default-consistency-level'),
+      ]);
+    },
+  );
+
+  test.each(['Strong', 'BoundedStaleness'])(
+    'default consistency %s -> nothing fails',
+    async (consistency) => {
+      await move.admin.account({ consistency });
+      expect(notOk(shownBy(await typed(move, 'doctor', ...PLACES, '--json')))).toEqual([RECONCILED]);
+    },
+  );
+
+  test('another migration has reserved the target -> fails', async () => {
+    await move.target.items.create({
+      id: 'cosmig-reservation',
+      tenantId: 'cosmig-reservation',
+      ttl: -1,
+      cosmig: { ledger: 'other', path: '/there.db', source: 'shop/other', began: '2026-11-19' },
+    });
+    const ran = await typed(move, 'doctor', ...PLACES);
+    expect([ran.code, ran.stdout]).toEqual([
+      3,
+      expect.stringContaining('belongs to a migration with another'),
+    ]);
+  });
+
   test('a migration that has begun -> its copies are accepted', async () => {
     await move.run('copy');
     const shown = shownBy(await typed(move, 'doctor', ...PLACES, '--json'));

@@ -97,19 +97,19 @@ describe('ledger', () => {
 
   test('hasBegun: interrupted before the anchor -> false, after it -> true', () => {
     const path = somePath();
-    expect(Ledger.hasBegun(path)).toBe(false);
+    expect(Ledger.peek(path).hasBegun).toBe(false);
     writeFileSync(path, '');
-    expect(Ledger.hasBegun(path)).toBe(false);
+    expect(Ledger.peek(path).hasBegun).toBe(false);
     // Its tables are there, and nothing was pinned yet.
     const interrupted = openDatabase({ path });
     migrate(interrupted, 'ledger');
     interrupted.close();
-    expect(Ledger.hasBegun(path)).toBe(false);
+    expect(Ledger.peek(path).hasBegun).toBe(false);
     using ledger = openLedger(path);
-    expect(Ledger.hasBegun(path)).toBe(false);
+    expect(Ledger.peek(path).hasBegun).toBe(false);
     beginLease(ledger);
-    expect(Ledger.hasBegun(path)).toBe(true);
-    expect(Ledger.hasBegun(crashCopy(path))).toBe(true);
+    expect(Ledger.peek(path).hasBegun).toBe(true);
+    expect(Ledger.peek(crashCopy(path)).hasBegun).toBe(true);
   });
 
   test('closed -> one file next to its lock', () => {
