@@ -52,8 +52,8 @@ export async function openSide(is: SideName, parts: SideParts, signal: AbortSign
 }
 
 /**
- * Returns the session token for a read of a range. With this token, no replica answers that lacks something already
- * seen.
+ * Returns the session token for a read of a range. A replica that lacks something already seen of the range does not
+ * answer a read with this token.
  */
 export function tokenOf(
   { ranges, sessions }: Pick<Side, 'ranges' | 'sessions'>,

@@ -87,7 +87,10 @@ async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts
   await list.make('machine', 'disk', async () => diskFor(spec.ledger, bytes));
 }
 
-/** More than this, and times that cosmig prints are misleading. The service refuses more than 15 minutes. */
+/**
+ * If this machine's clock is off by more than this, the times that cosmig prints are misleading. The service refuses
+ * signatures of a clock that is off by more than 15 minutes.
+ */
 const CLOCK_AHEAD_MAX_MS = 60_000;
 
 async function checkAccount(

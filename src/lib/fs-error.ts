@@ -18,8 +18,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns what a path names if it is not a file: opening a named pipe, for example, would wait for ever. Returns undefined
- * for a file, for a folder, and for a missing one.
+ * Describes a path that leads to something other than a file or a folder, such as a named pipe, whose opening would
+ * wait for ever. Returns undefined for a file, a folder or a path that leads to nothing.
  */
 export function describeSpecialFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
@@ -29,7 +29,7 @@ export function describeSpecialFile(path: string): string | undefined {
   return stats.isFile() || stats.isDirectory() ? undefined : A_DEVICE;
 }
 
-/** A device such as /dev/null can be read, but contains no database. */
+/** For a device such as /dev/null, which can be opened like a file but cannot contain a database. */
 export const A_DEVICE = 'it is a device';
 
 /** Returns what an error of the file system means. An unknown error keeps its own message. */

@@ -40,11 +40,11 @@ export interface FindingParts {
 const SIGNIFICANT_MIN = 10;
 /** A key with fewer values than this may have too few: hundreds are advisable (fact SVC-13). */
 const VALUES_MIN = 100;
-/** A key with too few values is reported if each has at least this many documents, on average. */
+/** A key with fewer than VALUES_MIN values is reported if each value has at least this many documents, on average. */
 const DOCUMENTS_PER_VALUE_MAX = 1000;
 /** With fewer values than this, fewer documents for each value are enough for a report. */
 const HANDFUL = 10;
-/** A key with fewer than HANDFUL values is reported if each has at least this many documents, on average. */
+/** A key with fewer than HANDFUL values is reported if each value has at least this many documents, on average. */
 const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
 const GB = 1024 ** 3;
 /** The service's limit for the documents of one key value, and the size at which it advises an alarm (fact SVC-9). */

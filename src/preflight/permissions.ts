@@ -106,7 +106,8 @@ async function readFeed(
 }
 
 /**
- * Sends one operation of each kind: reads, replaces and deletes a document that does not exist, creates one without id.
+ * Sends one operation of each kind: reads, replaces and deletes a document that does not exist, and creates a document
+ * without an id.
  */
 async function probeDocuments(parts: ProbeParts): Promise<void> {
   const { side, requests, facts, random, signal, timeoutMs, patience } = parts;

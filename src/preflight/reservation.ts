@@ -132,7 +132,7 @@ export class Reservation {
   }
 
   #document(cosmig: ReservationText): Readonly<Record<string, unknown>> {
-    // Where documents expire, this one must not.
+    // Where documents expire, the reservation must not.
     const document: Record<string, unknown> = { id: RESERVATION_ID, cosmig, ttl: -1 };
     for (const text of this.#facts.keyPaths) {
       const path = [...parsePath(text)];

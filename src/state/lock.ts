@@ -12,7 +12,7 @@ import { realPath } from '../lib/sqlite/file.ts';
 import { openDatabase } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 
-// Two processes that start at the same time may both be creating the file, for some milliseconds.
+// How long to wait if the file is busy: two processes that start at the same time may both be creating it.
 const BUSY_TIMEOUT_MS = 250;
 
 /** How far a migration has come. */

@@ -101,7 +101,7 @@ export class RowStore {
     return this.#sql.identitiesAfter.all(identity, limit);
   }
 
-  /** Stores a row. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
+  /** Stores a row. Called inside a transaction of units.ts (COMMIT or settling); opens none. */
   put(row: LedgerRow): void {
     const { identity, state, slot, etag, lsn, feed } = row;
     const targetKey = row.targetKey === null ? null : packKey(row.targetKey);
@@ -109,7 +109,7 @@ export class RowStore {
     this.#sql.put.run({ identity, state, slot, targetKey, etag, lsn, feed, checksum });
   }
 
-  /** Stores an override. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
+  /** Stores an override. Called inside a transaction of units.ts (COMMIT or settling); opens none. */
   override(override: Override): void {
     this.#sql.override.run(override);
   }

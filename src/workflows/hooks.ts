@@ -1,7 +1,8 @@
 /**
- * Runs the commands of the operator during a cutover: --on-fence, --on-commit and --on-abort. Invariants: the environment
- * variables of a command name the migration and hold no secret of cosmig, its output goes where messages go, a command that fails is an error with
- * its exit code, and stopping a command stops every process that it has started.
+ * Runs the commands of the operator during a cutover: --on-fence, --on-commit and --on-abort. Invariants: the
+ * environment variables of a command name the migration and hold no secret of cosmig, the output of a command goes
+ * where messages go, a failed command becomes an error that names the exit code, and stopping a command stops every
+ * process that it has started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

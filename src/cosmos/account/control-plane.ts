@@ -56,7 +56,10 @@ export async function control<T>(
   return retrying(ask, { signal, patience, splits: 'waited-for' });
 }
 
-/** Whether the resource or (1003) its parent does not exist. A container being created (1013) is waited for. */
+/**
+ * Whether the resource does not exist, or its parent does not (1003). A container that is still being created (1013) is
+ * not absent.
+ */
 export function isAbsence({ status, substatus }: Trouble): boolean {
   return status === 404 && (substatus === 0 || substatus === 1003);
 }

@@ -13,7 +13,10 @@ const COMMON_SCOPE = 'https://cosmos.azure.com/.default';
 /** Entra ID's error code for an unknown resource. Only the message of the error contains it. */
 const NO_SUCH_RESOURCE = 'AADSTS500011';
 
-/** Signs in once, so that a refusal is reported at once as what it is. The SDK asks again when a token expires. */
+/**
+ * Signs in once now, so that a refusal is reported as such and not as a failed request. The SDK asks for new tokens
+ * later.
+ */
 export async function signIn(endpoint: string, signal: AbortSignal): Promise<Identity> {
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential();
@@ -32,7 +35,10 @@ export async function signIn(endpoint: string, signal: AbortSignal): Promise<Ide
   }
 }
 
-/** Returns the identity bound to a scope that works. Unbound, the SDK would try its own scope before every request. */
+/**
+ * Returns the identity, limited to a scope that works. Without the limit the SDK would try its own scope before every
+ * request.
+ */
 async function tryScope(identity: Identity, scope: string, signal: AbortSignal): Promise<Identity> {
   await identity.getToken(scope, { abortSignal: signal });
   return { getToken: (_scopes, options) => identity.getToken(scope, options) };

@@ -28,7 +28,7 @@ export class Signer {
     this.#clock = clock;
   }
 
-  /** Returns the signature of a request, and dates the request. */
+  /** Sets the date of a request, and returns the signature for it. */
   readonly sign: TokenProvider = async ({ verb, resourceId = '', resourceType, headers }: Unsigned) => {
     const date = new Date(this.#nowMs()).toUTCString();
     headers['x-ms-date'] = date;

@@ -189,7 +189,7 @@ export class RangeDispatcher<V> {
     if (isOver && this.#queues.get(queue.range) === queue) this.#queues.delete(queue.range);
   }
 
-  /** Returns why no batch of this range may leave now; undefined if one may. */
+  /** Returns why no batch of this range may leave now; undefined if a batch may leave. */
   #waitOf(queue: RangeQueue<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
     const { batches, inFlight } = queue;
     const nowMs = this.#parts.clock.monotonicMs();

@@ -41,7 +41,9 @@ export function cloneOf(
   };
 }
 
-/** Replaces the container's name in the path of a custom conflict procedure, which contains the name. */
+/**
+ * Replaces the container's name in a custom conflict policy, whose procedure is named by a path through its container.
+ */
 export function withOwnProcedure(
   policy: unknown,
   from: ContainerFacts['name'],

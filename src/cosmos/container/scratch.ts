@@ -46,7 +46,7 @@ export async function createScratch(
   // After a lost reply, 409 may mean the container of an earlier attempt. Otherwise another process has created it.
   if (made === undefined && attempts === 1) throw alreadyThere(name);
   const container = account.client.database(name.database).container(name.container);
-  // For some minutes not every replica may know it (fact SVC-38).
+  // For some minutes not every replica may know the new container (fact SVC-38).
   await control(account, call, async (options) => container.read(options));
   return wasLeft;
 }

@@ -47,7 +47,7 @@ export async function createScript(
   await control(account, { ...call, changes: true }, work, ({ status }) => status === 409);
 }
 
-/** The part of the SDK's classes for scripts that is used here, which is the same for all kinds. */
+/** What is used here of the SDK's classes for scripts. It is the same for all kinds of scripts. */
 interface ScriptFeed {
   readAll(options: RequestOptions): { fetchAll(): Promise<{ readonly resources: readonly object[] }> };
   create(definition: object, options: RequestOptions): Promise<unknown>;

@@ -103,8 +103,9 @@ export class Governor {
   }
 
   /**
-   * Sends one request at a time to a range: waits until it is admitted, counts its cost, also that of a refusal, and
-   * repeats it while its trouble may pass. A throttled range rests as long as the range limit says, and no longer.
+   * Sends one request at a time to a range: waits until the request is admitted, counts its charge even if it is
+   * refused, and repeats it while its trouble may pass. A throttled range rests as long as the range limit says, and no
+   * longer.
    */
   async repeat<T extends { readonly chargeRu: number }>(
     range: string,

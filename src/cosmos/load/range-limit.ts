@@ -32,7 +32,10 @@ const FOLLOW = 0.2;
 const WINDOW_MS = 1000;
 /** Operations that a window needs: fewer cannot show a share of 1 %. */
 const WINDOW_OPERATIONS = 100;
-/** The most requests in flight. More would not help: a range of 10,000 RU/s that needs so many is not answering. */
+/**
+ * The most requests in flight. More would not help: a range has at most 10,000 RU/s, and would need so many only if it
+ * hardly answered.
+ */
 const AT_ONCE_MAX = 64;
 const [QUIET, BEARABLE, SUSTAINED] = [0.005, 0.015, 0.1];
 /**

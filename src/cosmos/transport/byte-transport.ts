@@ -24,7 +24,10 @@ import { DATE, type Differing, type SignedRequest } from './signed-requests.ts';
 /** The header with the token of the passage. The transport removes it before it sends anything. */
 export const PASSAGE_HEADER = 'x-cosmig-passage';
 
-/** The longest reply. A page has 4 MB, or more if a transaction does not fit (fact SVC-8). More is a mistake. */
+/**
+ * The longest reply. A page has 4 MB, or more if a transaction does not fit (fact SVC-8). A reply beyond this limit is
+ * a mistake.
+ */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 /** Memory to reserve after the first piece of a reply that has no content-length. */
 const UNKNOWN_BYTES = 1024 * 1024;

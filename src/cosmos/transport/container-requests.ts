@@ -127,7 +127,7 @@ export class ContainerRequests {
     this.#link = `dbs/${name.database}/colls/${name.container}`;
   }
 
-  /** The time of the service, from every reply of the account. */
+  /** The time of the service, which every reply of the account confirms or corrects. */
   get serviceTime(): ServiceTime {
     return this.#account.serviceTime;
   }

@@ -29,7 +29,9 @@ const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   'nothing to do': null,
 };
 
-/** What each range of both sides waits for, and when the feed request of each range was sent that has no reply yet. */
+/**
+ * What each range of both sides waits for; and for the feed of each source range, when its unanswered request was sent.
+ */
 export interface PendingRequests {
   readonly target: readonly RangeWait[];
   readonly source: readonly RangeWait[];

@@ -217,7 +217,7 @@ function weighted(column: string, n: number): string {
   return `((${value} & 0xffffffff) * ${31 + 4 * n} + (${value} >> 32) * ${33 + 4 * n}) % 0x7fffffff`;
 }
 
-/** Connections that have the function already; adding it again would have every statement prepared again. */
+/** Connections that have the function already; after adding it again SQLite would prepare every statement again. */
 const withFunction = new WeakSet<Database>();
 
 function addFunction(database: Database): void {

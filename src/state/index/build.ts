@@ -123,7 +123,7 @@ export class IndexBuild {
     this.#writing = { next, sorted, at: 0, writer: undefined };
   }
 
-  /** Writes more blocks of a run. The state records its segments as scanned only after its last block. */
+  /** Writes more blocks of a run. The segments of the run count as scanned only when its last block is written. */
   #writeMore(): void {
     const { runs } = this.#stores;
     const writing = must(this.#writing, 'a run is being written');

@@ -6,7 +6,10 @@
 import { assert } from '../../lib/assert.ts';
 
 const BUCKET_BITS = 12;
-/** Enough buckets that a few differences touch a small part of them; few enough that each checkpoint can write all. */
+/**
+ * So many buckets that a few differences touch only a small part of them, and so few that each checkpoint can write
+ * all.
+ */
 export const BUCKETS = 1 << BUCKET_BITS;
 /**
  * Words of 32 bits in a bucket: two for the number of documents, two for the bytes, four for the sum of the

@@ -197,8 +197,8 @@ function resumeOrBegin(
 }
 
 /**
- * Returns whether a comparison is young enough to be resumed. A comparison with a verdict never is, nor one whose start
- * is far in the future because the clock was set back.
+ * Returns whether a comparison is young enough to be resumed. A comparison with a verdict is never resumed, nor is a
+ * comparison whose start is far in the future because the clock was set back.
  */
 function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolean {
   return stage !== 'done' && Math.abs(nowMs - (listedAtMs ?? beganAtMs)) < AGE_MAX_MS[stage];

@@ -1,7 +1,7 @@
 /**
  * Reads a sample of the documents a second time, with JSON.parse instead of the scan. The mover and the sums both use
- * the scan, so its bugs would have the same effect on both sides and stay hidden. Invariant: this file uses nothing of
- * the scan.
+ * the scan, so a bug of the scan would have the same effect on both sides and stay hidden. Invariant: this file uses
+ * nothing of the scan.
  */
 import { hash } from 'node:crypto';
 import { IdentityHasher } from '../../documents/identity.ts';

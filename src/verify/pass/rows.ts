@@ -53,8 +53,8 @@ const CONTENT = 8;
 /** Texts that have at most this many bytes together are a valid key in every container. */
 const PLAIN_KEY_BYTES_MAX = 100;
 /**
- * As the limit of document bytes up to which the kernel makes entries itself: every document is larger, so the kernel
- * leaves every row to this module.
+ * The `documentBytesMax` with which the kernel makes no entries: every document is larger, so the kernel leaves all
+ * rows to this module.
  */
 const NONE_BYTES_MAX = 0;
 
