@@ -326,8 +326,44 @@ export const ENGINE_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, e
   return { name, edits, test: `${STORIES}/${file}.test.ts`, by };
 });
 
-/** A rule that no story meets, because it is about what follows a comparison. */
+/** Rules that no story meets: the ledger was restored, the key is derived, or a comparison has gone before. */
 export const REPAIR_RULES: readonly Rule[] = [
+  {
+    name: 'restored-ledger-not-swept',
+    edits: [
+      {
+        file: 'src/engine/restored-ledger.ts',
+        find: 'if (!sweepPending) ledger',
+        replace: 'if (sweepPending) ledger',
+      },
+    ],
+    test: 'test/integration/copy/restored-ledger.test.ts',
+    by: 'a comparison is due',
+  },
+  {
+    name: 'restored-ledger-not-waited-for',
+    edits: [
+      {
+        file: 'src/engine/restored-ledger.ts',
+        find: "  ledger.runs.noteRequest('unknown');\n",
+        replace: '',
+      },
+    ],
+    test: 'test/integration/copy/restored-ledger.test.ts',
+    by: 'waits for the requests of the runs that are missing',
+  },
+  {
+    name: 'key-of-a-stranger-not-compared',
+    edits: [
+      {
+        file: 'src/engine/apply/slot-owner.ts',
+        find: 'return [4, 5, 6, 7].some((i) => hashes[i] !== this.#placement.hashes[i]);',
+        replace: 'return hashes.length === 0;',
+      },
+    ],
+    test: 'test/integration/copy/strangers.test.ts',
+    by: 'another key value into our copy',
+  },
   {
     name: 'sweep-forgotten-without-proof',
     edits: [

@@ -29,7 +29,8 @@ export interface MoveOptions extends TestEmulatorOptions {
 }
 
 /** Replies take milliseconds here, so what was lost is lost soon. */
-const TIMING: Partial<Timing> = { requestTimeoutMs: 300, pollMs: 50, showMs: 100 };
+export const REQUEST_TIMEOUT_MS = 300;
+const TIMING: Partial<Timing> = { requestTimeoutMs: REQUEST_TIMEOUT_MS, pollMs: 50, showMs: 100 };
 
 export class Move implements AsyncDisposable {
   readonly emulator: TestEmulator;

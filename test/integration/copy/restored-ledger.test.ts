@@ -1,10 +1,12 @@
 /** An older copy of the ledger is put back in its place, and the migration resumes with it. */
 import { copyFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { repairAll, runCutover } from '../../../src/engine/run.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
-import { Move, type Order } from '../../helpers/migration/move.ts';
+import { Move, REQUEST_TIMEOUT_MS, type Order } from '../../helpers/migration/move.ts';
 import { begin } from '../../helpers/migration/tapped.ts';
 
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}`, n });
@@ -54,6 +56,31 @@ test('restored ledger: from before the tail -> moves, deletes and short-lived do
   expect(sweepPending).toBe(true);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
+
+// Only Linux identifies its boot; elsewhere every run after a crash waits.
+test.skipIf(process.platform !== 'linux')(
+  'restored ledger: documents are in doubt -> it waits for the requests of the runs that are missing in it',
+  async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await begin(move);
+    const onPoint = (point: CrashPoint): void => {
+      if (point === 'outcomes-known') throw new Error('it dies');
+    };
+    await expect(move.run('copy', { onPoint })).rejects.toThrow('it dies');
+    // No request of that run can take effect any longer. Those of the next one can.
+    await delay(2 * REQUEST_TIMEOUT_MS + 1100);
+    const putBack = keep(move);
+    const said: string[] = [];
+    const say = (text: string): void => void said.push(text);
+    await move.run('copy', { say });
+    expect(said.join()).not.toContain('was interrupted');
+    putBack();
+    await move.run('copy', { say });
+    expect(said.join()).toContain('the last run was interrupted: waiting 1 s');
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  },
+);
 
 test('restored ledger: from before the cutover commit -> nothing is replicated', async () => {
   await using move = await Move.open(AVAD);

@@ -1,4 +1,4 @@
-/** Documents of another program in the slots of the target, while the copy has no index of what it has written. */
+/** Documents of another program in the slots of the target: mostly while the copy has no index of what it has written. */
 import { expect, test } from 'vitest';
 import { before, begin, isLaterPage, order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
 
@@ -45,4 +45,20 @@ test('copy: the document in the slot is ours, and the source has deleted it -> i
   expect(points[0]).toBe('takeover-intended');
   expect(reasonsOf(tapped)).toEqual([]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
+
+test('tail: another program has put another key value into our copy, whose original is deleted -> left as it is', async () => {
+  const flags = { derive: ['/pk={tenantId}'] };
+  await using tapped = await Tapped.open({ flags, target: { partitionKey: '/pk' } });
+  const { move } = tapped;
+  const [ours, theirs] = [order(1, { id: 'x', tenantId: 'P' }), order(2, { id: 'x', tenantId: 'P' })];
+  await write(move, [ours]);
+  await move.run('copy');
+  const mine = { ...ours, pk: 'P', tenantId: 'Q', mine: true };
+  await move.target.items.upsert(mine);
+  await move.source.item('x', 'c1').delete();
+  await write(move, [theirs]);
+  await move.run('catch-up');
+  expect(reasonsOf(tapped)).toEqual(['foreign-document']);
+  expect(await move.documents(move.target)).toEqual([mine]);
 });
