@@ -29,7 +29,7 @@ export interface AccountOptions {
   readonly discovery?: boolean;
   /** The caller's own HTTP agent, for a proxy or for a certificate to trust. */
   readonly agent?: Agent;
-  /** An HTTP client to use in place of the default one, which it may call. */
+  /** An HTTP client that replaces the default one. It may pass requests on to the default one. */
   readonly httpClient?: HttpClient;
   readonly clock?: Clock;
   /** The service's time, if several accounts share it. */

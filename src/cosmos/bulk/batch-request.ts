@@ -17,7 +17,7 @@ export interface OperationReply {
   /** Charge of a read or a refusal. A write that was carried out has 0; the charge of the batch includes it. */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
-  /** ETag of the document that was read, decoded, as `ifMatch` needs it. The reply may lack it. */
+  /** ETag of the document that was read, decoded, as `ifMatch` needs it; undefined if the reply has none. */
   readonly etag: string | undefined;
 }
 

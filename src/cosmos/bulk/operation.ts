@@ -55,8 +55,8 @@ export interface RangeOperation<V> extends OperationText {
   /** Whether the operation is a read. A read whose reply was lost is sent again, because it changes nothing. */
   readonly isRead: boolean;
   /**
-   * Whether other operations for the same document came before. Such an operation leaves before those of documents that
-   * have not begun, so that some documents are finished early, instead of all of them at the end.
+   * Whether an earlier operation for the same document was sent already. Such operations are sent before the first
+   * operations of other documents, so that some documents are finished early, instead of all of them at the end.
    */
   readonly hasBegun?: boolean;
   /**

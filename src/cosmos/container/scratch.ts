@@ -12,7 +12,7 @@ import { readContainer } from './inspect.ts';
 
 export interface ScratchPlan {
   readonly name: ContainerName;
-  /** By these and its name cosmig recognises a container that an interrupted run has left. */
+  /** cosmig recognises a container that an interrupted run has left by its name and by these key paths. */
   readonly keyPaths: readonly string[];
   /** The definition without the name. */
   readonly definition: Readonly<Record<string, unknown>>;

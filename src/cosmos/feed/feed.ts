@@ -12,7 +12,10 @@ import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import { lsnOf } from './session-tokens.ts';
 
-/** Which changes a feed has. `all-versions` has deletes and every version in between, but only from now on. */
+/**
+ * Which changes a feed has. `all-versions` has deletes and every version in between, but cannot be read from the
+ * beginning.
+ */
 export type FeedMode = 'latest-version' | 'all-versions';
 
 /** A position in the feed of a range. */
@@ -65,7 +68,10 @@ export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
 }
 
 export interface ParsedPagesCall<T> extends PagesCall {
-  /** Reads a page. If it throws a PageError (damaged) or a TroubleError (too old), the page is requested again. */
+  /**
+   * Reads a page. If it throws a PageError (damaged) or a TroubleError (from a replica that lags), the page is
+   * requested again.
+   */
   readonly parse: (page: FeedPage) => T;
 }
 
@@ -158,7 +164,10 @@ export class ChangeFeed {
  */
 const MERGED_ONCE = /more than two children/i;
 
-/** Makes this trouble fatal, because it lasts for ever. The service gives it the status of trouble that passes. */
+/**
+ * Makes trouble that comes from such a merge fatal, because it lasts for ever. The service gives it the status of
+ * trouble that passes.
+ */
 function asFeedTrouble(trouble: Trouble, mode: FeedMode): Trouble {
   if (mode !== 'all-versions' || trouble.status !== 500 || !MERGED_ONCE.test(trouble.says ?? ''))
     return trouble;

@@ -1,7 +1,10 @@
 /** The message in an error reply of the service: its first line, as far as it is worth printing. */
 import { memberOf } from '../../lib/json/json.ts';
 
-/** The most characters of a service message to print. A refusal of settings names them in its message. */
+/**
+ * The most characters of a service message to print. Long enough for a refusal of settings, whose message names the
+ * settings.
+ */
 const MESSAGE_MAX = 300;
 
 /** Returns the first line of the service's message; empty if the body is not one of the service. */

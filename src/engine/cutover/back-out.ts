@@ -1,6 +1,7 @@
 /**
- * Backs out of an attempt that did not commit. Invariant: the application stays on the source, and the hook lets writers
- * resume even if the ledger cannot be written. The next run then finds in the journal that writers may be stopped.
+ * Backs out of an attempt that did not commit. Invariant: the application stays on the source, and the hook lets
+ * writers resume even if the ledger cannot be written. In that case the next run finds in the journal that writers may
+ * still be stopped.
  */
 import { CanceledError, CosmigError, LedgerError, NotReadyError } from '../../lib/errors.ts';
 import type { RunContext } from '../context.ts';

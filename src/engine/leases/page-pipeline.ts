@@ -47,7 +47,10 @@ interface PipelineParts {
   readonly context: RunContext;
   /** The number of the lease. */
   readonly lease: number;
-  /** The copy of the range has seen every document that changed after this LSN. */
+  /**
+   * A document that is replaced after this LSN was seen before by the copy or the tail, unless its id is new
+   * (renames.ts).
+   */
   readonly copiedLsn: number;
   readonly feed: FeedName;
   readonly copies: CopyReader;

@@ -29,7 +29,10 @@ export class Renames {
   readonly #copiedLsn: number;
   readonly #inFlight = new Map<string, Shown>();
 
-  /** `copiedLsn`: the copy has seen every document that was replaced after this LSN. */
+  /**
+   * `copiedLsn`: a document that is replaced after this LSN was seen before by the copy or the tail, unless its id is
+   * new.
+   */
   constructor(pending: Pick<PendingOutcomes, 'rowOf'>, copiedLsn: number) {
     this.#pending = pending;
     this.#copiedLsn = copiedLsn;
