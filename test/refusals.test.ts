@@ -31,7 +31,7 @@ interface Said {
   readonly text: string;
 }
 
-const KINDS = 'Usage|NotReady|Mismatch|DeadLetter|Service|Ledger|Budget';
+const KINDS = 'Usage|NotReady|Mismatch|DeadLetter|Service|Ledger|Budget|AfterCommit';
 const QUOTED = /(?<quote>['"`])(?<text>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>/y;
 
 /** What the refusals of a file say, as far as it is written there and not put together elsewhere. */

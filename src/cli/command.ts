@@ -15,7 +15,7 @@ export type Section = 'Run' | 'Load' | 'Migration';
 interface OptionParts {
   /** The purpose of the option, for help; begins in lower case and ends without a full stop. */
   readonly help: string;
-  /** The placeholder that help shows for the value, such as `FILE`. */
+  /** The placeholder that help shows for the value, such as `FILE`; in brackets if it may be left out. */
   readonly value?: string;
   /** The environment variable that is read when the flag is not given. */
   readonly env?: string;
@@ -193,7 +193,7 @@ export interface Command<T extends OptionTable = OptionTable> {
   /** Two command lines that work, each with its purpose. */
   readonly examples: readonly [Example, Example];
   readonly options: T;
-  /** The placeholder that help shows for the word after the name, such as `FILE`. */
+  /** The placeholder that help shows for the word after the name, such as `FILE`; in brackets if it may be left out. */
   readonly operand?: string;
   /**
    * Runs the command and returns its result, or undefined when it has announced a result. This is a method, not a

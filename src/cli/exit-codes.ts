@@ -3,6 +3,7 @@
  * cannot differ from the program.
  */
 import {
+  AfterCommitError,
   BudgetError,
   CanceledError,
   DeadLetterError,
@@ -78,6 +79,11 @@ export const EXIT_CODES: readonly ExitCode[] = [
     BudgetError,
     'time budget over',
     'the time budget (`--for`, `--until`) ended with work left; run the same command again',
+  ),
+  of(
+    AfterCommitError,
+    'committed, but not finished',
+    'a cutover has committed, so the target is in use, but a later step failed, such as `--on-commit`; run the same command again',
   ),
   of(
     InternalError,

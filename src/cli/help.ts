@@ -30,6 +30,7 @@ export function helpOfAll(commands: readonly Command[], columns: number): string
     ['Commands:', ...entryRows(entries)],
     ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
     exitCodeRows(),
+    ['A migration is: doctor, copy, tail, verify, cutover. To see one, run cosmig demo.'],
     ['See cosmig <command> --help.'],
   ]);
 }
@@ -57,7 +58,7 @@ export function helpOfCommand(command: Command, columns: number): string {
     option.type === 'secret' ? [rowOf(option.env, option.help)] : [],
   );
   return joined(columns, [
-    [`cosmig ${name}${operand === undefined ? '' : ` [${operand}]`} [options]`],
+    [`cosmig ${name}${operand === undefined ? '' : ` ${operand}`} [options]`],
     [description],
     ...sections,
     ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],

@@ -163,7 +163,7 @@ function resolve(flags: Flags, { argv, words, commands, env }: CommandLine): Par
   const [extra] = rest;
   if (extra !== undefined) {
     throw new UsageError(`unexpected argument: ${extra}`, {
-      why: `cosmig ${name} takes ${command.operand === undefined ? 'options only' : `one ${command.operand} and options`}`,
+      why: `cosmig ${name} takes ${command.operand === undefined ? 'options only' : `one ${command.operand.replaceAll(/[[\]]/g, '')} and options`}`,
       hint: `see cosmig ${name} --help`,
     });
   }

@@ -19,10 +19,10 @@ export const copy: Command<typeof OPTIONS> = {
   description:
     'Copies every document of the source to the target under its new key, up to the moment the copy began; cosmig tail ' +
     'replicates what is written later. Checks everything first and refuses what cannot work. Stop it at any time and ' +
-    'run it again: it resumes. Run after it has ended, it replicates what is new.',
+    'run it again: it resumes. If you run it again after it has finished, it replicates what is new.',
   examples: [
     {
-      line: 'cosmig copy --source shop/orders --target shop/orders-by-tenant --partition-key /tenantId --create-target --dry-run',
+      line: 'cosmig copy --source shop/orders --target shop/orders-by-customer --partition-key /customerId --create-target --dry-run',
       purpose: 'what would happen, and what it would cost',
     },
     {

@@ -37,7 +37,7 @@ const OPTIONS = {
   likeSource: {
     type: 'choices',
     choices: ['ttl', 'indexing', 'throughput'],
-    help: "settings of the target to set to the source's after the commit, separated by commas",
+    help: 'after the commit, give the target these settings of the source, separated by commas',
   },
   ...RUN_OPTIONS,
 } as const;
@@ -46,9 +46,10 @@ export const cutover: Command<typeof OPTIONS> = {
   name: 'cutover',
   summary: 'prove that both sides are equal, then switch to the target',
   description:
-    'Catches up, has the writers stopped, waits until no more writes arrive, compares both sides and commits. Any failure ' +
+    'Catches up, has the writers stopped (--on-fence, or --writers-stopped when you stopped them yourself), waits until no more writes arrive, compares both sides and commits. Any failure ' +
     'before the commit leaves the source in use and ends with exit code 3, or with 6 or 7 when the service or the disk ' +
-    'of the ledger fails. Needs a successful cosmig verify and no open dead letters. The commands of --on-fence, ' +
+    'of the ledger fails. After the commit the target is in use: exit code 0, 4 after late writes to the source, 9 when ' +
+    'a later step such as --on-commit failed. Needs a successful cosmig verify and no open dead letters. The commands of --on-fence, ' +
     '--on-commit and --on-abort get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and COSMIG_REASON, and may run more ' +
     'than once.',
   examples: [

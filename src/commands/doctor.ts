@@ -31,7 +31,7 @@ export const doctor: Command<typeof OPTIONS> = {
     'the service itself, in two scratch containers, and ends with exit code 4 if an answer differs from what cosmig relies on.',
   examples: [
     {
-      line: 'cosmig doctor --source shop/orders --target shop/orders-by-tenant --partition-key /tenantId --create-target',
+      line: 'cosmig doctor --source shop/orders --target shop/orders-by-customer --partition-key /customerId --create-target',
       purpose: 'before the first copy',
     },
     {

@@ -29,7 +29,7 @@ const OPTIONS = {
     type: 'text',
     value: 'NAMES',
     env: 'COSMIG_EMULATOR_ALLOW_HOST',
-    help: 'further names by which clients reach it, with commas between; requests to other names are refused',
+    help: 'further names by which clients reach it, separated by commas; requests to other names are refused',
   },
   https: { type: 'boolean', help: 'serve TLS, with a certificate that is made at the start' },
   certificateOut: {
@@ -42,7 +42,7 @@ const OPTIONS = {
     value: 'FILE',
     default: ':memory:',
     env: 'COSMIG_EMULATOR_DATA',
-    help: 'file that keeps the data; in memory it is lost at the end',
+    help: 'file that keeps the data; without it, the data is lost when the emulator stops',
   },
   key: {
     type: 'text',
@@ -61,7 +61,7 @@ const OPTIONS = {
   config: {
     type: 'text',
     value: 'FILE',
-    help: 'JSON file with account settings, as PUT /_emulator/account accepts them',
+    help: 'JSON file with settings of the account (docs/emulator.md lists them)',
   },
 } as const satisfies OptionTable;
 

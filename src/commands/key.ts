@@ -18,13 +18,19 @@ import { loadKey } from '../spec/load.ts';
 
 const OPTIONS = {
   explain: { type: 'boolean', help: 'print step by step how each key is computed' },
-  ranges: { type: 'number', default: 10, min: 1, max: 1000, help: 'even ranges to show the spread over' },
+  ranges: {
+    type: 'number',
+    default: 10,
+    min: 1,
+    max: 1000,
+    help: 'how many equal ranges of the hash space the spread is shown for',
+  },
   ...KEY_OPTIONS,
 } as const;
 
 export const key: Command<typeof OPTIONS> = {
   name: 'key',
-  summary: 'print the new key of documents, to try one out',
+  summary: 'print the new key of documents, to try out a key',
   description:
     'Reads JSON documents (one per line, or an array; from FILE or piped in) and prints the new key of each with its ' +
     `id, and at the end how the keys are spread. Moves nothing. Filters of --derive: ${FILTERS.map(({ example }) => example).join(', ')}.`,
@@ -36,7 +42,7 @@ export const key: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
-  operand: 'FILE',
+  operand: '[FILE]',
   async run({ options, operand, env, stdin, signal, out }) {
     const { missingKey, partitionKey, derive } = loadKey({ options, env });
     const plan = makePlan({ sourcePaths: [], partitionKey, derive, missingKey });

@@ -13,8 +13,8 @@ export const tail: Command<typeof OPTIONS> = {
   summary: 'replicate what is written after the copy, until stopped',
   description:
     'Continues where the copy of each range ended: applies every change of the source to the target, moves documents ' +
-    'whose new key has changed, and deletes what was deleted where the source reports deletes. Runs until Ctrl-C, or ' +
-    'until there is nothing new; run it again at any time.',
+    'whose new key has changed, and, where the source reports deletes, removes those documents. Runs until Ctrl-C; ' +
+    'with --until-caught-up, until there is nothing new. Run it again at any time.',
   examples: [
     { line: 'cosmig tail', purpose: 'the migration of cosmig.config.yaml, until Ctrl-C' },
     {

@@ -12,13 +12,14 @@ import { connectBoth } from '../cosmos/account/connect-both.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { CosmigError, NotReadyError } from '../lib/errors.ts';
+import { CanceledError, CosmigError, InternalError, NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import type { Ledger } from '../state/ledger.ts';
+import { failedAfterCommit } from '../spec/refusals.ts';
+import { Ledger } from '../state/ledger.ts';
 import { ProgressReporter } from './progress/reporter.ts';
 import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
@@ -108,13 +109,31 @@ export async function runCutover(
   parts: RunParts,
   cutover: CutoverOptions,
 ): Promise<RunSnapshot & CutoverResult> {
-  return withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
-    let result: CutoverResult | undefined;
-    const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
-      result = await cutOver(leases, cutover);
+  try {
+    return await withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
+      let result: CutoverResult | undefined;
+      const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
+        result = await cutOver(leases, cutover);
+      });
+      return { ...snapshot, ...must(result, 'a cutover that was not refused has come to its end') };
     });
-    return { ...snapshot, ...must(result, 'a cutover that was not refused has come to its end') };
-  });
+  } catch (error) {
+    // A script must not take this for a cutover that backed out, so it has an exit code of its own.
+    const canSaySo =
+      error instanceof CosmigError && !(error instanceof InternalError || error instanceof CanceledError);
+    throw canSaySo && isCommitted(parts.spec.ledger) ? failedAfterCommit(error) : error;
+  }
+}
+
+/** Whether the migration of a ledger is committed. A ledger that cannot be read says nothing, and is not. */
+function isCommitted(path: string): boolean {
+  try {
+    using ledger = Ledger.openReadonly(path);
+    return ledger.migration.read().phase === 'committed';
+  } catch (error) {
+    if (error instanceof CosmigError) return false;
+    throw error;
+  }
 }
 
 async function withLedger<T>(

@@ -101,6 +101,12 @@ export class BudgetError extends CosmigError {
   readonly exitCode = 8;
 }
 
+/** A cutover has committed, so the target is in use, but a step after the commit is left to do. */
+export class AfterCommitError extends CosmigError {
+  readonly code = 'after-commit';
+  readonly exitCode = 9;
+}
+
 /** A bug in cosmig: one of its own rules was broken. */
 export class InternalError extends CosmigError {
   readonly code = 'internal';

@@ -2,7 +2,8 @@
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
 import type { ProofBasis } from '../state/journal.ts';
-import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
+import { AfterCommitError, MismatchError, type CosmigError } from '../lib/errors.ts';
+import { failedAfterCommit } from '../spec/refusals.ts';
 import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type TextRow } from './format.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
@@ -79,10 +80,10 @@ export function errorForCutover({ lateWrites, settings, trouble }: CutoverResult
       hint: 'find the process that still writes to the source and stop it; then fix the documents named above in the target',
     });
   }
-  if (trouble !== null) return trouble;
+  if (trouble !== null) return failedAfterCommit(trouble);
   const refused = settings.filter(({ outcome }) => outcome === 'refused');
   if (refused.length === 0) return undefined;
-  return new ServiceError('the target is in use, but some of its settings could not be changed', {
+  return new AfterCommitError('the target is in use, but some of its settings could not be changed', {
     why: refused.map(({ setting, why }) => `${setting}: ${why ?? ''}`).join('; '),
     hint: 'run the same cosmig cutover again, or change them yourself',
   });

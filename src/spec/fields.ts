@@ -42,7 +42,7 @@ export const FIELDS = {
     type: 'text',
     help: 'container to write to',
     value: 'DB/CONTAINER',
-    example: 'shop/orders-by-tenant',
+    example: 'shop/orders-by-customer',
     env: 'COSMIG_TARGET',
     pinned: true,
   },
@@ -90,7 +90,7 @@ export const FIELDS = {
     type: 'list',
     help: 'key path of the target; repeat for a hierarchical key, up to three',
     value: 'PATH',
-    example: '/tenantId',
+    example: '/customerId',
     env: 'COSMIG_PARTITION_KEY',
     pinned: true,
   },
@@ -103,21 +103,21 @@ export const FIELDS = {
   },
   missingKey: {
     type: 'choice',
-    help: 'what to do with documents that lack the key value',
+    help: 'documents that lack the key value: keep moves them without one, dead-letter sets them aside, fail stops',
     choices: ['keep', 'dead-letter', 'fail'],
     default: 'keep',
     pinned: true,
   },
   onCollision: {
     type: 'choice',
-    help: 'what to do when two documents map to the same key and id',
+    help: 'two documents that get the same key and id: dead-letter sets one aside, fail stops',
     choices: ['dead-letter', 'fail'],
     default: 'dead-letter',
     pinned: true,
   },
   deletes: {
     type: 'text',
-    help: 'how deletes are detected: auto, avad, marker:/path or reconcile',
+    help: 'how deletes are found: avad, from the feed of all versions and deletes; marker:/path, from a property that marks them; reconcile, by comparing both sides; auto, avad if the account has that feed, otherwise reconcile',
     value: 'MODE',
     example: 'marker:/isDeleted',
     default: 'auto',
@@ -151,7 +151,7 @@ export const FIELDS = {
   },
   createTarget: {
     type: 'switch',
-    help: "create the target with the source's settings and the new key; needs an account key",
+    help: "create the target, with the source's settings and the new key; needs an account key",
   },
   targetThroughput: {
     type: 'number',
@@ -196,7 +196,7 @@ export const FIELDS = {
   },
   skipIfRunning: {
     type: 'switch',
-    help: 'exit 0 instead of 3 if another run holds the ledger',
+    help: 'exit 0 instead of 3 if another run is using the ledger',
   },
 } as const satisfies Readonly<Record<string, Field>>;
 

@@ -1,5 +1,5 @@
 /** Refusals that several layers report in the same words, and the words for a TTL. */
-import { NotReadyError } from '../lib/errors.ts';
+import { AfterCommitError, type CosmigError, NotReadyError } from '../lib/errors.ts';
 
 export function copyNotFinished(details: { readonly why: string; readonly hint: string }): NotReadyError {
   return new NotReadyError('the copy is not finished', details);
@@ -18,6 +18,16 @@ export function containerMissing(
   details: { readonly why: string; readonly hint: string },
 ): NotReadyError {
   return new NotReadyError(`there is no ${what}`, details);
+}
+
+/** Returns the error of a step after the commit as one that says that the target is in use nevertheless. */
+export function failedAfterCommit(error: CosmigError): AfterCommitError {
+  if (error instanceof AfterCommitError) return error;
+  return new AfterCommitError(`the target is in use, but ${error.message}`, {
+    why: error.why,
+    hint: `${error.hint}; then run the same cosmig cutover again, which resumes after the commit`,
+    cause: error,
+  });
 }
 
 /** The error for a source whose TTL is not the one with which the migration began. `null`: off. */

@@ -21,11 +21,6 @@ export interface Hook {
   /** The command line, which the shell runs. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /**
-   * Text for the error when the hook fails: what was done before the hook ran, and what the operator does after
-   * fixing it.
-   */
-  readonly context?: { readonly before: string; readonly next: string };
 }
 
 /** Returns the commands of the operator as the functions that the cutover calls. */
@@ -48,7 +43,7 @@ export function operatorHooks(
     COSMIG_TARGET: containerText(spec.target),
   };
   const call = async (
-    hook: Pick<Hook, 'flag' | 'context'> & { readonly command: string | undefined },
+    hook: Pick<Hook, 'flag'> & { readonly command: string | undefined },
     { reason = '', signal }: { readonly reason?: string; readonly signal?: AbortSignal },
   ): Promise<void> => {
     const { command } = hook;
@@ -59,8 +54,7 @@ export function operatorHooks(
   const { onFence, onCommit, onAbort } = commands;
   return {
     stopWriters: async (signal) => call({ flag: '--on-fence', command: onFence }, { signal }),
-    onCommit: async (signal) =>
-      call({ flag: '--on-commit', command: onCommit, context: COMMITTED }, { signal }),
+    onCommit: async (signal) => call({ flag: '--on-commit', command: onCommit }, { signal }),
     onAbort:
       onAbort === undefined
         ? null
@@ -76,12 +70,6 @@ function withoutSecrets(env: Hook['env']): Hook['env'] {
   );
 }
 
-/** The context of a failed --on-commit, so that the operator does not believe that the cutover backed out. */
-const COMMITTED = {
-  before: 'the target is in use',
-  next: 'then run cosmig cutover again, which resumes after the commit',
-};
-
 /** How long a command may run after SIGTERM before it gets SIGKILL. */
 const KILL_AFTER_MS = 5000;
 /** How long to wait for remaining output after a command has ended. */
@@ -94,7 +82,7 @@ const LINE_MAX = 64 * 1024;
  * has started.
  */
 export async function runHook(
-  { flag, command, env, context }: Hook,
+  { flag, command, env }: Hook,
   { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
 ): Promise<void> {
   signal?.throwIfAborted();
@@ -110,13 +98,9 @@ export async function runHook(
     const [code, name] = await orAborted(exitOf(child, exited.signal), unkillable.signal);
     signal?.throwIfAborted();
     if (code === 0) return;
-    const failed = `the command of ${flag} failed`;
-    throw new NotReadyError(context === undefined ? failed : `${context.before}, and ${failed}`, {
+    throw new NotReadyError(`the command of ${flag} failed`, {
       why: code === null ? `it was ended by ${name ?? 'a signal'}` : `it ended with exit code ${code}`,
-      hint:
-        context === undefined
-          ? `run it by itself to see why: ${command}`
-          : `see why it fails (${command}), ${context.next}`,
+      hint: `run it by itself to see why: ${command}`,
     });
   } finally {
     exited.abort(new Error('the command has ended'));

@@ -39,7 +39,7 @@ function sample(run: Command<typeof OPTIONS>['run']): Command<typeof OPTIONS> {
       { line: 'cosmig sample --wait', purpose: 'two' },
     ],
     options: OPTIONS,
-    operand: 'FILE',
+    operand: '[FILE]',
     run,
   };
 }

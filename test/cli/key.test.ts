@@ -222,7 +222,7 @@ describe('cosmig key: wrong options', () => {
       [],
       'no partition key was given',
       'every document gets a new key: a property, or a derived value',
-      "give --partition-key /tenantId, COSMIG_PARTITION_KEY or partitionKey in the config file; or give --derive '/pk={tenantId}-{createdAt|month}' or derive in the config file",
+      "give --partition-key /customerId, COSMIG_PARTITION_KEY or partitionKey in the config file; or give --derive '/pk={tenantId}-{createdAt|month}' or derive in the config file",
     ],
     [
       ['--derive', '/pk={a|mnth}'],

@@ -144,7 +144,7 @@ describe('invalid settings', () => {
         message: 'no partition key was given',
         why: 'every document gets a new key: a property, or a derived value',
         hint:
-          'give --partition-key /tenantId, COSMIG_PARTITION_KEY or partitionKey in the config file; ' +
+          'give --partition-key /customerId, COSMIG_PARTITION_KEY or partitionKey in the config file; ' +
           "or give --derive '/pk={tenantId}-{createdAt|month}' or derive in the config file",
       },
       {

@@ -32,7 +32,7 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     { line: 'cosmig dead-letters discard --all --reason too-large --yes', purpose: 'all of one reason' },
   ],
   options: OPTIONS,
-  operand: 'NUMBER',
+  operand: '[NUMBER]',
   async run({ options, operand, env, clock }) {
     const choice = choiceFrom(options, operand);
     const path = loadLedgerPath({ options, env, clock });

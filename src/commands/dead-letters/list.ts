@@ -25,7 +25,7 @@ export const deadLettersList: Command<typeof OPTIONS> = {
   summary: 'list dead letters, by default the open ones',
   description:
     'Prints a line for each document that could not be moved: number, reason, id, source key and target key, and why. ' +
-    'With --json each line is an object. Only reads the ledger, also during a run.',
+    'With --json each of them is an object on a line of its own. Only reads the ledger, also during a run.',
   examples: [
     { line: 'cosmig dead-letters list', purpose: 'the open ones' },
     {

@@ -23,7 +23,7 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     { line: 'cosmig dead-letters retry --all', purpose: 'every open one' },
   ],
   options: OPTIONS,
-  operand: 'NUMBER',
+  operand: '[NUMBER]',
   async run(context) {
     const { options, operand, env, clock, out } = context;
     const which = numberOrAll(operand, options.all, 'dead-letters retry NUMBER, or --all');

@@ -7,7 +7,7 @@
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
 import { must } from '../../lib/assert.ts';
-import { CosmigError, NotReadyError, ServiceError } from '../../lib/errors.ts';
+import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
 import { describeStraggler, formatSeconds } from './wording.ts';
@@ -90,10 +90,10 @@ async function applyInTime(
   }
 }
 
-function settingsTooSlow(): ServiceError {
-  return new ServiceError('the settings of the target could not be checked in time', {
+function settingsTooSlow(): AfterCommitError {
+  return new AfterCommitError('the target is in use, but its settings could not be checked in time', {
     why: `the service needed more than ${formatSeconds(SETTINGS_MAX_MS)}, and the application must not wait longer`,
-    hint: 'the target is in use; run the same cosmig cutover again for its settings',
+    hint: 'run the same cosmig cutover again for its settings',
   });
 }
 
@@ -161,10 +161,10 @@ function isHistoryExpired({ deletes }: RunContext, error: unknown): boolean {
   return deletes === 'avad' && troubleOf(error)?.status === 400;
 }
 
-function historyExpired(committedAtMs: number, cause: unknown): NotReadyError {
+function historyExpired(committedAtMs: number, cause: unknown): AfterCommitError {
   const at = new Date(committedAtMs).toISOString();
-  return new NotReadyError(
-    'cannot check for writes to the source after the commit: its change history has expired',
+  return new AfterCommitError(
+    'the target is in use, but late writes cannot be found: the change history of the source has expired',
     {
       why: 'the feed of all versions and deletes no longer has the changes since then, or it is switched off',
       hint: `look in the source for documents with a _ts after ${at}, and fix those in the target; nothing else is left to do`,

@@ -80,7 +80,10 @@ describe.each(HOW)('cutover after the commit, %s', (_how, options) => {
     await using move = await moved(options);
     const failing = new NotReadyError('the command of --on-commit failed', { why: 'it', hint: 'try' });
     const first = await cut(move, { onCommit: async () => Promise.reject(failing) });
-    expect(first.result).toMatchObject({ message: 'the command of --on-commit failed' });
+    expect(first.result).toMatchObject({
+      message: 'the target is in use, but the command of --on-commit failed',
+      exitCode: 9,
+    });
     expect(first.hooks).toEqual(['fence']);
     const second = await cut(move);
     expect(second.result).toMatchObject({ phase: 'committed', lateWrites: [] });
@@ -191,7 +194,10 @@ test('cutover: settings get no answer -> the switch is delayed for seconds only'
   expect(hooks).toEqual(['fence', 'commit']);
   expect(result).toMatchObject({
     phase: 'committed',
-    trouble: { message: 'the settings of the target could not be checked in time', exitCode: 6 },
+    trouble: {
+      message: 'the target is in use, but its settings could not be checked in time',
+      exitCode: 9,
+    },
   });
 });
 

@@ -46,8 +46,9 @@ test('cutover resumed after its commit: change history expired -> reported, and 
   await move.admin.clock(3_600_000);
   const committedAt = move.ledger(({ journal }) => journal.lastCutover(9).at(-1)?.atMs ?? 0);
   await expect(lookedAgain(move)).rejects.toMatchObject({
-    exitCode: 3,
-    message: 'cannot check for writes to the source after the commit: its change history has expired',
+    exitCode: 9,
+    message:
+      'the target is in use, but late writes cannot be found: the change history of the source has expired',
     hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
   });
   const journal = move.ledger(({ journal }) => journal.lastCutover(9).map(({ event }) => event));

@@ -16,7 +16,7 @@ const lateWrites = [{ range: '0', ids: ['"late"'], what: 'written' }] as const;
 
 test.each<readonly [string, Partial<CutoverResult>, string | undefined]>([
   ['nothing', {}, undefined],
-  ['settings that could not be read', { trouble }, 'no right to see them'],
+  ['settings that could not be read', { trouble }, 'the target is in use, but no right to see them'],
   ['late writes', { lateWrites }, '1 document or more changed in the source after the commit'],
   ['both', { trouble, lateWrites }, '1 document or more changed in the source after the commit'],
 ])('cutover result: %s -> its error', (_what, more, message) => {

@@ -31,7 +31,7 @@ describe('check: containers', () => {
       [
         'no target was given',
         'documents are written to it',
-        'give --target shop/orders-by-tenant, COSMIG_TARGET or target in the config file',
+        'give --target shop/orders-by-customer, COSMIG_TARGET or target in the config file',
       ],
     ]);
   });
@@ -42,7 +42,7 @@ describe('check: containers', () => {
       [
         '--target has no value',
         'it needs one',
-        'for example --target shop/orders-by-tenant, or leave --target out',
+        'for example --target shop/orders-by-customer, or leave --target out',
       ],
     ]);
   });

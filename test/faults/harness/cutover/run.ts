@@ -186,10 +186,16 @@ class CutoverRun {
     await using child = this.#stage.start(argv, blow);
     const ended = await within(child.ended, END_WITHIN_MS, argv[0] ?? '');
     // Differences are expected only where no feed reports deletes.
-    const allowed = [0, 3, 5, 6, ...(this.#plan.scenario.deletes === 'avad' ? [] : [4])];
+    const allowed = [0, 3, 5, 6, 9, ...(this.#plan.scenario.deletes === 'avad' ? [] : [4])];
     const isStruck = ended.signal === 'SIGKILL' && blow !== null;
     if (!isStruck && !allowed.includes(ended.code ?? -1))
       throw this.#failure(`${ended.command} ended with ${ended.code ?? ended.signal}`, ended);
+    const saysCommitted = ended.code !== null && [0, 4, 9].includes(ended.code);
+    if (argv[0] === 'cutover' && ended.code !== null && saysCommitted !== this.#isCommitted())
+      throw this.#failure(
+        `${ended.command} ended with ${ended.code}, which is wrong about the commit`,
+        ended,
+      );
     return ended;
   }
 

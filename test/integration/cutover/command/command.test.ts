@@ -93,7 +93,7 @@ test('cutover command: --on-fence fails -> backs out, the source stays in use', 
   expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing$/m);
 }, 60_000);
 
-test('cutover command: --on-commit fails -> says that the target is in use, and what to do', async () => {
+test('cutover command: --on-commit fails -> says that the target is in use, and what to do, also when the next one cannot begin', async () => {
   await using move = await proven();
   const times = ['--quiet-for', '1s', '--watch', '1s'];
   const { code, stderr } = await cosmig(
@@ -104,12 +104,20 @@ test('cutover command: --on-commit fails -> says that the target is in use, and 
     'exit 4',
     ...times,
   );
-  expect(code).toBe(3);
-  expect(stderr).toMatch(/^cosmig: the target is in use, and the command of --on-commit failed$/m);
+  expect(code).toBe(9);
+  expect(stderr).toMatch(/^cosmig: the target is in use, but the command of --on-commit failed$/m);
   expect(stderr).toMatch(
-    /^ {2}now {2}see why it fails \(exit 4\), then run cosmig cutover again, which resumes after the commit/m,
+    /^ {2}now {2}run it by itself to see why: exit 4; then run the same cosmig cutover again, which resumes after the commit/m,
   );
-  expect((await cosmig(move, 'cutover', '--writers-stopped', '--on-commit', 'true', ...times)).code).toBe(0);
+  const again = ['cutover', '--writers-stopped', '--on-commit', 'true', ...times];
+  await move.admin.faults([{ match: { op: 'container' }, effect: { status: 403 } }]);
+  const refused = await cosmig(move, ...again);
+  expect([refused.code, refused.stderr]).toEqual([
+    9,
+    expect.stringMatching(/^cosmig: the target is in use, but /m),
+  ]);
+  await move.admin.clearFaults();
+  expect((await cosmig(move, ...again)).code).toBe(0);
 }, 60_000);
 
 test('cutover command: deadline during --on-fence -> --on-abort starts after it has ended', async () => {

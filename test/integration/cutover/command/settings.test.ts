@@ -110,7 +110,7 @@ test('cutover settings: throughput cannot be read -> not reported as applied', a
   await move.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
   const { code, stdout } = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput');
   expect([code, JSON.parse(stdout)]).toEqual([
-    6,
+    9,
     expect.objectContaining({
       phase: 'committed',
       settings: expect.arrayContaining([
@@ -128,7 +128,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
   const hooked = ['--on-commit', 'echo switched', '--like-source', 'throughput,ttl'];
   const human = CUT.filter((flag) => flag !== '--json');
   const { code, stderr, stdout } = await cosmig(move, 'cutover', ...human, ...hooked);
-  expect(code).toBe(6);
+  expect(code).toBe(9);
   expect(stderr).toContain('\nswitched\n');
   expect(stderr).toContain(
     'why  throughput: the throughput of the target cannot be changed to that of the source',

@@ -132,7 +132,7 @@ describe('config file: invalid values', () => {
       'lists in lists',
       'partitionKey: [[/a]]',
       'partitionKey is not valid like this (f.yaml line 1)',
-      'for example partitionKey: /tenantId',
+      'for example partitionKey: /customerId',
     ],
     [
       'an alias to nothing',
@@ -144,7 +144,7 @@ describe('config file: invalid values', () => {
       'an alias',
       'source: &x a/b\ntarget: *x',
       'target is not valid like this (f.yaml line 2)',
-      'for example target: shop/orders-by-tenant',
+      'for example target: shop/orders-by-customer',
     ],
   ])('%s -> refused with what is right', (_case, text, message, hint) => {
     expect(parseConfig(text, 'f.yaml').problems).toMatchObject([{ message, hint }]);
