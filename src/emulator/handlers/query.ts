@@ -198,6 +198,8 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
     maxItems: request.maxItems ?? ITEMS_DEFAULT,
     maxBytes: request.account.settings.pageBytes,
     continuation: continuationOf(request.headers['x-ms-continuation']),
+    // As on the service, the end of one key is known when a page is full. Otherwise an empty page may follow.
+    looksAhead: scope.key !== undefined,
   };
   const page =
     query.countsAll && scope.key === undefined && limits.continuation === undefined

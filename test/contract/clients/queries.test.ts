@@ -111,6 +111,21 @@ forEachBackend('continuation tokens of queries', (backend) => {
     expect(last.headers['x-ms-continuation']).toBeUndefined();
   });
 
+  it('a page of one key that is just full -> no token: the end of a key is known', async () => {
+    const { wire } = await backend.container();
+    await wire.seed(DOCS);
+    const key = ['k1'];
+    const first = await wire.query('SELECT VALUE c.n FROM c', { key }, { 'x-ms-max-item-count': '2' });
+    expect(documentsOf(first)).toEqual([1, 4]);
+    const headers = {
+      'x-ms-max-item-count': '2',
+      'x-ms-continuation': headerOf(first, 'x-ms-continuation'),
+    };
+    const last = await wire.query('SELECT VALUE c.n FROM c', { key }, headers);
+    expect(documentsOf(last)).toEqual([7, 10]);
+    expect(last.headers['x-ms-continuation']).toBeUndefined();
+  });
+
   it('an ordered query with a narrower filter -> continues after the value', async () => {
     const { wire } = await backend.container();
     await wire.seed(DOCS);

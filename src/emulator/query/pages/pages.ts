@@ -40,6 +40,8 @@ export interface PageLimits {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly continuation: string | undefined;
+  /** Whether a full page looks for a further result, so that it has a token only if one follows. */
+  readonly looksAhead?: boolean;
 }
 
 export interface CompiledQuery {
@@ -164,8 +166,7 @@ export function plainPage(question: Question): QueryPage {
     }
     ({ position, index } = next);
     if (taken >= limit) break;
-    // As on the service, a full page does not look ahead. If nothing follows, the next page is empty.
-    if (page.isFull) return scan.page(page.items, resume());
+    if (page.isFull && limits.looksAhead !== true) return scan.page(page.items, resume());
   }
   return scan.page(page.items);
 }
