@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { InternalError } from '../../../lib/errors.ts';
-import { finite, order, type QueryRow, type SqlValue } from './values.ts';
+import { finite, isSqlArray, isSqlObject, order, type QueryRow, type SqlValue } from './values.ts';
 import type {
   AggregateExpression,
   AggregateName,
@@ -180,12 +180,16 @@ function summing(finish: (sum: number, count: number) => number): Running {
   };
 }
 
+/** Finds the least or the greatest value. An array or object among the values makes the result undefined. */
 function extreme(direction: 1 | -1): Running {
   let best: SqlValue;
+  let areComparable = true;
   return {
     add(value) {
-      if (value !== undefined && (best === undefined || order(value, best) * direction > 0)) best = value;
+      if (isSqlArray(value) || isSqlObject(value)) areComparable = false;
+      else if (value !== undefined && (best === undefined || order(value, best) * direction > 0))
+        best = value;
     },
-    result: () => best,
+    result: () => (areComparable ? best : undefined),
   };
 }

@@ -15,6 +15,7 @@ import {
   compare,
   DOCUMENT,
   equal,
+  isSqlArray,
   type Binding,
   type QueryRow,
   type SqlValue,
@@ -171,7 +172,10 @@ function like(of: Evaluate, pattern: Expression, escape: string | undefined): Ev
   };
 }
 
-/** Reads what a source stands for in a row: one value, or each item of an array. */
+/**
+ * Reads what a source stands for in a row: one value, or each item of an array. A subquery stands for each of its
+ * results, or for each item of those results that are arrays.
+ */
 type ReadSource = (row: QueryRow) => Iterable<Binding>;
 
 function sourceReader({ of, each }: Source): ReadSource {
@@ -186,10 +190,13 @@ function sourceReader({ of, each }: Source): ReadSource {
       for (const index of value.keys()) yield row.part(root, [...steps, index]);
     };
   }
-  const evaluate = evaluator(of);
+  const resultsOfSubquery = evaluator(of);
   return function* (row) {
-    const value = evaluate(row);
-    if (Array.isArray(value)) for (const item of value as readonly SqlValue[]) yield { value: item };
+    const results = resultsOfSubquery(row);
+    for (const result of isSqlArray(results) ? results : []) {
+      if (!each) yield { value: result };
+      else if (isSqlArray(result)) for (const value of result) yield { value };
+    }
   };
 }
 

@@ -5,7 +5,7 @@
  * false. Only `true` selects a document.
  */
 export type SqlValue = undefined | null | boolean | number | string | readonly SqlValue[] | SqlObject;
-interface SqlObject {
+export interface SqlObject {
   readonly [name: string]: SqlValue;
 }
 
@@ -106,6 +106,10 @@ export function order(left: SqlValue, right: SqlValue): number {
   if (ranks !== 0) return ranks;
   if (compare('<', left, right) === true) return -1;
   return compare('>', left, right) === true ? 1 : 0;
+}
+
+export function isInteger(value: SqlValue): value is number {
+  return Number.isInteger(value);
 }
 
 /** Returns the number; undefined if JSON cannot represent it. */

@@ -162,10 +162,10 @@ class StatementParser {
   /** Reads `c`, `c AS x`, `c.part AS x`, `x IN c.list`, and in a JOIN also a subquery. */
   #readSource(): void {
     const reader = this.#reader;
-    if (reader.isAt('(')) return this.#add({ ...this.#subquerySource(), alias: this.#alias() });
+    if (reader.isAt('(')) return this.#add({ of: this.#subquerySource(), each: false, alias: this.#alias() });
     const { text: name, at } = reader.expectKind('name');
     if (reader.accept('IN')) {
-      if (reader.isAt('(')) return this.#add({ ...this.#subquerySource(), alias: name });
+      if (reader.isAt('(')) return this.#add({ alias: name, of: this.#subquerySource(), each: true });
       const { text: container, at: containerAt } = reader.expectKind('name');
       return this.#add({ alias: name, of: this.#part(container, containerAt), each: true });
     }
@@ -186,18 +186,19 @@ class StatementParser {
     this.#sources.push(source);
   }
 
-  #subquerySource(): Omit<Source, 'alias'> {
+  #subquerySource(): Expression {
     if (this.#sources.length === 0 && this.#depth === 0)
       throw unsupported('FROM a subquery', this.#reader.token.at);
     this.#reader.expect('(');
     const of = this.#expressions.subquery('array');
     this.#reader.expect(')');
-    return { of, each: true };
+    return of;
   }
 
+  /** Reads the name of a subquery. Without one it gets a name that no path can have. */
   #alias(): string {
-    this.#reader.accept('AS');
-    return this.#reader.expectKind('name').text;
+    const isNamed = this.#reader.accept('AS') || this.#reader.token.kind === 'name';
+    return isNamed ? this.#reader.expectKind('name').text : `#${this.#sources.length}`;
   }
 
   /**
@@ -255,7 +256,7 @@ class StatementParser {
   }
 
   #isItem(name: string): boolean {
-    return this.#sources.some(({ alias, each }) => alias === name && each);
+    return this.#sources.some(({ alias, of, each }) => alias === name && (each || of.kind === 'subquery'));
   }
 
   #slice(): { readonly offset: number; readonly limit: number } {

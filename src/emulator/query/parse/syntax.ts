@@ -103,7 +103,7 @@ export interface Source {
   /** The name by which the rest of the query refers to a value of this source. */
   readonly alias: string;
   readonly of: Expression;
-  /** Whether each item of an array makes a row of its own. */
+  /** Whether each item of an array makes a row of its own. Each result of a subquery does so anyway. */
   readonly each: boolean;
 }
 

@@ -66,7 +66,12 @@ describe('FROM and JOIN', () => {
       'SELECT VALUE s.name FROM p JOIN (SELECT VALUE s FROM s IN p.sizes WHERE s.stock > 1) AS s',
       ['small', 'small'],
     ],
-    ['SELECT VALUE s.stock FROM p JOIN s IN (SELECT VALUE s FROM s IN p.sizes WHERE s.stock = 0)', [0]],
+    ['SELECT VALUE s.stock FROM p JOIN (SELECT VALUE s FROM s IN p.sizes WHERE s.stock = 0) AS s', [0]],
+    ['SELECT VALUE COUNT(1) FROM p JOIN (SELECT VALUE s FROM s IN p.sizes WHERE s.stock = 0)', [1]],
+    // After IN, the items of the results that are arrays.
+    ["SELECT VALUE t FROM p JOIN t IN (SELECT VALUE p.tags) WHERE p.id = 'surfboard'", ['fast', 'blue']],
+    ['SELECT VALUE t FROM p JOIN t IN (SELECT VALUE p.id)', []],
+    ["SELECT VALUE w FROM p JOIN w IN (SELECT VALUE [1, [2]]) WHERE p.id = 'rope'", [1, [2]]],
     ['SELECT VALUE COUNT(1) FROM t IN p.tags', [4]],
     ['SELECT VALUE COUNT(t) FROM p JOIN t IN p.tags WHERE p.kind = "boat"', [2]],
     ['SELECT TOP 2 VALUE t FROM t IN p.tags', ['fast', 'blue']],
@@ -126,7 +131,7 @@ describe('subqueries', () => {
     ['SELECT VALUE ARRAY(SELECT DISTINCT VALUE t FROM t IN p.tags) FROM p WHERE p.id = "kayak"', [['blue']]],
     ['SELECT VALUE ARRAY(SELECT TOP 1 VALUE t FROM t IN p.tags) FROM p WHERE p.id = "surfboard"', [['fast']]],
     [
-      'SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT VALUE x FROM x IN (SELECT VALUE s FROM s IN p.sizes))) FROM p',
+      'SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT VALUE x FROM x IN (SELECT VALUE p.sizes))) FROM p',
       [2, 0, 1, 0],
     ],
   ])('%s', (query, expected) => {

@@ -1,26 +1,40 @@
 /** Functions of arrays, sets and objects. A set is an array in which equal items count once. */
 import { Refusal } from '../../../http/refusal.ts';
-import { isSqlArray, isSqlObject, same, type SqlValue } from '../values.ts';
+import { isInteger, isSqlArray, isSqlObject, same, type SqlObject, type SqlValue } from '../values.ts';
 import { ANY_NUMBER, ofArray, type FunctionTable, type ScalarFunction } from './scalar-function.ts';
 
 function arrayContains(items: SqlValue, wanted: SqlValue, partial: SqlValue = false): SqlValue {
   if (!isSqlArray(items) || wanted === undefined || typeof partial !== 'boolean') return undefined;
-  return items.some((item) => (partial ? covers(item, wanted) : same(item, wanted)));
+  if (!partial || !isSqlObject(wanted)) return items.some((item) => same(item, wanted));
+  if (items.some((item) => hasAll(item, wanted, same))) return true;
+  if (items.some((item) => hasAll(item, wanted, covers))) {
+    // The documents leave open whether the properties of nested objects may be a part of them as well.
+    throw new Refusal(
+      400,
+      'ARRAY_CONTAINS with a part of an object within an object is not supported by this emulator.',
+    );
+  }
+  return false;
 }
 
-/** Returns whether `whole` contains everything that `part` does: the partial match of ARRAY_CONTAINS. */
+/** Returns whether `whole` is an object that has each property of `part`, with values that match. */
+function hasAll(
+  whole: SqlValue,
+  part: SqlObject,
+  matches: (value: SqlValue, wanted: SqlValue) => boolean,
+): boolean {
+  if (!isSqlObject(whole)) return false;
+  return Object.keys(part).every((name) => Object.hasOwn(whole, name) && matches(whole[name], part[name]));
+}
+
 function covers(whole: SqlValue, part: SqlValue): boolean {
-  if (!isSqlObject(part)) return same(whole, part);
-  return (
-    isSqlObject(whole) &&
-    Object.keys(part).every((name) => Object.hasOwn(whole, name) && covers(whole[name], part[name]))
-  );
+  return isSqlObject(part) ? hasAll(whole, part, covers) : same(whole, part);
 }
 
-function arraySlice(items: SqlValue, start: SqlValue, length: SqlValue = Infinity): SqlValue {
-  if (!isSqlArray(items) || typeof start !== 'number' || typeof length !== 'number') return undefined;
-  const from = start < 0 ? Math.max(0, items.length + Math.trunc(start)) : Math.trunc(start);
-  return items.slice(from, from + Math.max(0, Math.trunc(length)));
+function arraySlice(items: SqlValue, start: SqlValue, length: SqlValue = Number.MAX_SAFE_INTEGER): SqlValue {
+  if (!isSqlArray(items) || !isInteger(start) || !isInteger(length)) return undefined;
+  const from = start < 0 ? Math.max(0, items.length + start) : start;
+  return items.slice(from, from + Math.max(0, length));
 }
 
 function arrayConcat(...arrays: readonly SqlValue[]): SqlValue {
@@ -96,7 +110,7 @@ export const ARRAY_FUNCTIONS: FunctionTable = [
   ['ARRAY_CONTAINS_ANY', containsItems(true)],
   ['ARRAY_CONTAINS_ALL', containsItems(false)],
   ['SETUNION', ofSets((left, right) => [...left, ...right])],
-  ['SETINTERSECT', ofSets((left, right) => left.filter((item) => right.some((other) => same(item, other))))],
+  ['SETINTERSECT', ofSets((left, right) => right.filter((item) => left.some((other) => same(item, other))))],
   ['CHOOSE', { argsMin: 2, argsMax: ANY_NUMBER, apply: choose }],
   ['OBJECTTOARRAY', { argsMin: 1, argsMax: 3, apply: objectToArray }],
   ['IIF', { argsMin: 3, argsMax: 3, apply: (condition, yes, no) => (condition === true ? yes : no) }],

@@ -1,6 +1,6 @@
 /** Functions that test, cut and make strings. Strings are measured in UTF-16 code units. */
 import { concatenate, refuseLongText, toJson } from '../text.ts';
-import { finite, isSqlArray, isSqlObject, type SqlValue } from '../values.ts';
+import { finite, isInteger, isSqlArray, isSqlObject, type SqlValue } from '../values.ts';
 import { parseJson } from '../../../json/json-value.ts';
 import { ANY_NUMBER, ofString, type FunctionTable, type ScalarFunction } from './scalar-function.ts';
 
@@ -23,9 +23,7 @@ function stringCut(cut: (text: string, count: number) => SqlValue): ScalarFuncti
     argsMin: 2,
     argsMax: 2,
     apply: (text, count) =>
-      typeof text === 'string' && typeof count === 'number'
-        ? cut(text, Math.max(0, Math.trunc(count)))
-        : undefined,
+      typeof text === 'string' && isInteger(count) ? cut(text, Math.max(0, count)) : undefined,
   };
 }
 
@@ -35,22 +33,24 @@ function indexOf(text: SqlValue, part: SqlValue, start: SqlValue = 0): SqlValue 
 }
 
 function substring(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
-  if (typeof text !== 'string' || typeof start !== 'number' || typeof length !== 'number') return undefined;
-  const from = Math.max(0, Math.trunc(start));
-  return text.slice(from, from + Math.max(0, Math.trunc(length)));
+  if (typeof text !== 'string' || !isInteger(start) || !isInteger(length)) return undefined;
+  return start < 0 ? '' : text.slice(start, start + Math.max(0, length));
 }
 
 function replace(text: SqlValue, part: SqlValue, by: SqlValue): SqlValue {
   if (typeof text !== 'string' || typeof part !== 'string' || typeof by !== 'string') return undefined;
-  if (part === '') return text;
+  if (part === '') return undefined;
   const pieces = text.split(part);
   refuseLongText(text.length + (pieces.length - 1) * (by.length - part.length));
   return pieces.join(by);
 }
 
-function replicate(text: string, count: number): SqlValue {
-  refuseLongText(text.length * count);
-  return text.repeat(count);
+/** The longest result of REPLICATE. A longer one is undefined, as on the service. */
+const REPLICATE_UNITS_MAX = 10_000;
+
+function replicate(text: SqlValue, count: SqlValue): SqlValue {
+  if (typeof text !== 'string' || typeof count !== 'number' || count < 0) return undefined;
+  return text.length * count > REPLICATE_UNITS_MAX ? undefined : text.repeat(Math.trunc(count));
 }
 
 function toText(value: SqlValue): SqlValue {
@@ -99,7 +99,7 @@ export const TEXT_FUNCTIONS: FunctionTable = [
   ['REVERSE', ofString((text) => Array.from(text).toReversed().join(''))],
   ['LEFT', stringCut((text, count) => text.slice(0, count))],
   ['RIGHT', stringCut((text, count) => text.slice(Math.max(0, text.length - count)))],
-  ['REPLICATE', stringCut(replicate)],
+  ['REPLICATE', { argsMin: 2, argsMax: 2, apply: replicate }],
   ['SUBSTRING', { argsMin: 3, argsMax: 3, apply: substring }],
   ['REPLACE', { argsMin: 3, argsMax: 3, apply: replace }],
   ['CONCAT', { argsMin: 2, argsMax: ANY_NUMBER, apply: concatenate }],

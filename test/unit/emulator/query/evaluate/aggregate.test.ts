@@ -94,6 +94,8 @@ describe('aggregates', () => {
     ['SELECT VALUE max(c.id) FROM c', ['"d"']],
     ['SELECT VALUE MIN(c.m) FROM c', ['null']],
     ['SELECT VALUE MAX(c.m) FROM c', ['"x"']],
+    ['SELECT VALUE MAX(c.id = "a" ? [1] : c.n) FROM c', []],
+    ['SELECT {"low": MIN({"n": c.n})} AS x FROM c', ['{"x":{}}']],
     ['SELECT VALUE SUM(c.m) FROM c', []],
     ['SELECT SUM(c.m) FROM c', ['{}']],
     ['SELECT VALUE AVG(c.m) FROM c', []],
