@@ -212,16 +212,22 @@ function completeIndexing(policy: unknown): JsonObject {
   };
 }
 
+/** Some clients leave out what is empty when they send back a policy that they have read. */
+function completeConflictResolution(given: unknown): JsonObject {
+  const policy = isObject(given) ? given : {};
+  const mode = own(policy, 'mode') ?? 'LastWriterWins';
+  const conflictResolutionPath = mode === 'LastWriterWins' ? '/_ts' : '';
+  return { mode, conflictResolutionPath, conflictResolutionProcedure: '', ...policy };
+}
+
 /** Returns the body as it is stored: what the client sent, plus the service's defaults for what it left out. */
 export function withDefaults(body: JsonObject): JsonObject {
+  const key = own(body, 'partitionKey');
   return {
     ...body,
+    ...(isObject(key) && { partitionKey: { ...key, kind: own(key, 'kind') ?? 'Hash' } }),
     indexingPolicy: completeIndexing(own(body, 'indexingPolicy')),
-    conflictResolutionPolicy: own(body, 'conflictResolutionPolicy') ?? {
-      mode: 'LastWriterWins',
-      conflictResolutionPath: '/_ts',
-      conflictResolutionProcedure: '',
-    },
+    conflictResolutionPolicy: completeConflictResolution(own(body, 'conflictResolutionPolicy')),
     geospatialConfig: own(body, 'geospatialConfig') ?? { type: 'Geography' },
   };
 }

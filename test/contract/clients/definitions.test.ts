@@ -60,6 +60,17 @@ forEachBackend('indexing policies', (backend) => {
     const replaced = await container.replace(resource);
     expect(replaced.resource?.indexingPolicy).toEqual(resource.indexingPolicy);
   });
+
+  it('sent back without what is empty, as the client for Go does -> the same definition', async () => {
+    const reply = await create(backend, { id: 'short', partitionKey: { paths: ['/pk'] } });
+    expect(parseJson(reply)).toMatchObject({ partitionKey: { paths: ['/pk'], kind: 'Hash' } });
+    const read = await backend.lab.database.container('short').read();
+    const conflictResolutionPolicy = { mode: 'LastWriterWins', conflictResolutionPath: '/_ts' };
+    const body = { ...read.resource, partitionKey: { paths: ['/pk'] }, conflictResolutionPolicy };
+    const replaced = await backend.lab.database.container('short').replace(body as never);
+    expect(replaced.resource?.conflictResolutionPolicy).toEqual(read.resource?.conflictResolutionPolicy);
+    await backend.lab.database.container('short').delete();
+  });
 });
 
 forEachBackend('definitions that the service refuses', (backend) => {
