@@ -63,14 +63,16 @@ CREATE TABLE proofs (
   details            TEXT NOT NULL -- JSON: the counts, and the position up to which each range of both sides was compared
 ) STRICT;
 
--- For each other table: the number of its rows, the sum of their checksums, and how many times a row was changed. They are
--- updated by the statement that changes a row, and checked when the file is opened (src/lib/sqlite/table-sums.ts).
+-- For each other table: the number of its rows, the sum of their checksums, how many times a row was changed, and the highest
+-- number that AUTOINCREMENT has given. They are updated by the statement that changes a row, and checked when the file is
+-- opened (src/lib/sqlite/table-sums.ts).
 CREATE TABLE table_sums (
   name               TEXT PRIMARY KEY,
-  row_count          INTEGER NOT NULL,
-  sum                INTEGER NOT NULL,
-  changes            INTEGER NOT NULL
+  row_count          INTEGER NOT NULL DEFAULT 0,
+  sum                INTEGER NOT NULL DEFAULT 0,
+  changes            INTEGER NOT NULL DEFAULT 0,
+  last_number        INTEGER NOT NULL DEFAULT 0 -- 0: no number, or a table without AUTOINCREMENT
 ) STRICT, WITHOUT ROWID;
-INSERT INTO table_sums
-  SELECT name, 0, 0, 0 FROM sqlite_schema
+INSERT INTO table_sums (name)
+  SELECT name FROM sqlite_schema
   WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT IN ('cosmig_schema', 'table_sums');

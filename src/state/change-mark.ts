@@ -5,7 +5,8 @@
  * this.
  *
  * The mark is written after each durable transaction and is not synced: after a power cut it may be too low, but it is
- * never too high. A missing or damaged mark therefore proves nothing, and is ignored.
+ * never too high. A missing or damaged mark therefore proves nothing, and is ignored, unless the log of a killed process
+ * is missing as well.
  */
 import { closeSync, constants, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { OWNER_ONLY, realPath } from '../lib/sqlite/file.ts';
@@ -33,13 +34,16 @@ export class ChangeMark {
   readonly #file: number;
   readonly #createdAtMs: number;
   #changes: number;
+  /** Whether the mark was there, and is one of this file. */
+  readonly #wasThere: boolean;
 
   private constructor(path: string, file: number, database: Database) {
     this.#path = path;
     this.#file = file;
     this.#createdAtMs = markOf(database).createdAtMs;
     const recorded = recordIn(file);
-    this.#changes = recorded?.createdAtMs === this.#createdAtMs ? recorded.changes : 0;
+    this.#wasThere = recorded?.createdAtMs === this.#createdAtMs;
+    this.#changes = this.#wasThere ? (recorded?.changes ?? 0) : 0;
     // Without this, the file would catch up with its mark by new changes, and hide that older ones are lost.
     if (recorded !== null && isAhead(recorded, database)) this.reset(UNREACHABLE);
   }
@@ -70,6 +74,11 @@ export class ChangeMark {
   /** Whether the file has lost durable changes. Stays true, also in later runs, until `reset`. */
   get isAhead(): boolean {
     return this.#changes === UNREACHABLE;
+  }
+
+  /** The log of a killed process is missing. Unless the mark says otherwise, changes are lost with it. */
+  suspect(): void {
+    if (!this.#wasThere) this.reset(UNREACHABLE);
   }
 
   /** Records that this many changes are durable. */

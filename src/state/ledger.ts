@@ -19,8 +19,8 @@ import {
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { createPrivately } from '../lib/sqlite/file.ts';
-import { changeCount, checkFile, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
+import { createPrivately, isLogMissing } from '../lib/sqlite/file.ts';
+import { changeCount, checkFile, checkRows, checkTables, openTables } from '../lib/sqlite/table-sums.ts';
 import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
@@ -130,6 +130,7 @@ export class Ledger {
   }
 
   static #take(path: string, hold: (ledger: Ledger) => void): Ledger {
+    const lacksLog = isLogMissing(path);
     refuseForeignFile(path, 'ledger');
     const lock = MoverLock.take(path);
     let database: Database | undefined;
@@ -142,9 +143,10 @@ export class Ledger {
       hold(ledger);
       ledger.#readSmallTables();
       ledger.#mark = ChangeMark.open(path, database);
+      if (lacksLog) ledger.#mark.suspect();
       return ledger;
     } catch (error) {
-      database?.close();
+      if (database !== undefined) closeAsOneFile(database);
       lock.release();
       throw asContentsError(error, path);
     }
@@ -223,7 +225,10 @@ export class Ledger {
    * file. Throws a LedgerError for damage.
    */
   check(): void {
-    this.atOnce(() => checkFile(this.#database));
+    this.atOnce(() => {
+      checkTables(this.#database, 'ledger');
+      checkFile(this.#database);
+    });
   }
 
   #progress(): MigrationProgress {
@@ -294,13 +299,9 @@ export class Ledger {
   /** Closes the ledger and leaves one complete file, unless another process is reading it. */
   close(): void {
     try {
-      if (this.#lock !== null) this.#database.pragma('journal_mode = DELETE');
-    } catch (error) {
-      const trouble = asDatabaseError(error, this.#database.name);
-      // Another process reads the WAL, or the disk is full: the WAL stays, and the next run uses it.
-      if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
+      if (this.#lock === null) this.#database.close();
+      else closeAsOneFile(this.#database);
     } finally {
-      this.#database.close();
       this.#mark?.close();
       this.#lock?.release();
     }
@@ -318,6 +319,19 @@ export class Ledger {
     this.targetTokens.all();
     this.counters.all();
     this.runs.last();
+  }
+}
+
+/** Closes a ledger that was opened for writing, and leaves WAL mode. */
+function closeAsOneFile(database: Database): void {
+  try {
+    database.pragma('journal_mode = DELETE');
+  } catch (error) {
+    const trouble = asDatabaseError(error, database.name);
+    // Another process reads the WAL, or the disk is full: the WAL stays, and the next run uses it.
+    if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
+  } finally {
+    database.close();
   }
 }
 

@@ -4,10 +4,14 @@ import type { Random } from '../../src/lib/random.ts';
 
 const PAGE_BYTES = 4096;
 const SECTOR_BYTES = 512;
+/** The log is this header, then frames: a header of 24 bytes and a page each. */
+const LOG_HEADER_BYTES = 32;
+const FRAME_BYTES = 24 + PAGE_BYTES;
 
-/** Earlier states of the log, which a damage may put back. */
+/** Earlier states of the database and of its log, which a damage may put back. */
 export interface OlderFiles {
   readonly wal: readonly Buffer[];
+  readonly database?: readonly Buffer[];
 }
 
 type Damage = (path: string, random: Random, older: OlderFiles) => string | undefined;
@@ -17,6 +21,10 @@ function edited(path: string, edit: (bytes: Buffer) => string | undefined): stri
   const what = edit(bytes);
   if (what !== undefined) writeFileSync(path, bytes);
   return what;
+}
+
+function pageOf(bytes: Buffer, page: number): Buffer {
+  return bytes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES);
 }
 
 /** The file to damage: the log is damaged as often as the database, if it is there. */
@@ -53,6 +61,45 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
       bytes.copy(bytes, to * PAGE_BYTES, from * PAGE_BYTES, (from + 1) * PAGE_BYTES);
       return `page ${from} over ${to}`;
     }),
+  'two pages for each other': (path, random) =>
+    edited(path, (bytes) => {
+      const pages = bytes.length / PAGE_BYTES;
+      const [one, other] = [random.below(pages), random.below(pages)];
+      const page = Buffer.from(pageOf(bytes, one));
+      pageOf(bytes, other).copy(pageOf(bytes, one));
+      page.copy(pageOf(bytes, other));
+      return `page ${one} and ${other}`;
+    }),
+  'an older page': (path, random, { database = [] }) =>
+    edited(path, (bytes) => {
+      const older = database[random.below(database.length)] ?? Buffer.of();
+      const pages = Math.min(bytes.length, older.length) / PAGE_BYTES;
+      const changed = Array.from({ length: pages }, (_, page) => page).filter(
+        (page) => !pageOf(bytes, page).equals(pageOf(older, page)),
+      );
+      if (changed.length === 0) return undefined;
+      const page = changed[random.below(changed.length)] ?? 0;
+      pageOf(older, page).copy(pageOf(bytes, page));
+      return `page ${page}`;
+    }),
+  'an older database': (path, random, { database = [] }) => {
+    const older = database[random.below(database.length)];
+    if (older === undefined) return undefined;
+    writeFileSync(path, older);
+    return `of ${older.length} bytes`;
+  },
+  'a frame of the log over another': (path, random) => {
+    const log = `${path}-wal`;
+    if (!existsSync(log)) return undefined;
+    return edited(log, (bytes) => {
+      const frames = Math.floor((bytes.length - LOG_HEADER_BYTES) / FRAME_BYTES);
+      if (frames < 2) return undefined;
+      const [from, to] = [random.below(frames), random.below(frames)];
+      const start = LOG_HEADER_BYTES + from * FRAME_BYTES;
+      bytes.copy(bytes, LOG_HEADER_BYTES + to * FRAME_BYTES, start, start + FRAME_BYTES);
+      return `frame ${from} over ${to}`;
+    });
+  },
   'flipped bits': (path, random) => {
     const file = one(path, random);
     return edited(file, (bytes) => {
@@ -91,6 +138,11 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
     if (older === undefined || !existsSync(`${path}-wal`)) return undefined;
     writeFileSync(`${path}-wal`, older);
     return `of ${older.length} bytes`;
+  },
+  'the log and its index removed': (path) => {
+    if (!existsSync(`${path}-wal`)) return undefined;
+    for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true });
+    return '';
   },
   'a damaged index of the log': (path, random) => {
     if (!existsSync(`${path}-shm`)) return undefined;

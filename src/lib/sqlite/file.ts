@@ -3,7 +3,7 @@
  * write-ahead log and cosmig its lock; and only its owner may read a file that cosmig has created, because it contains
  * ids and key values.
  */
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { codeOf, LedgerError } from '../errors.ts';
@@ -55,6 +55,28 @@ export function refuseUnusualFile(path: string): void {
       hint: 'delete the other name, or replace it by a symbolic link or a copy',
       details: { names: stats.nlink },
     });
+  }
+}
+
+/** Where the header of a database says which log it has, and the value for a write-ahead log. */
+const LOG_KIND = { offset: 18, writeAhead: 2 };
+
+/**
+ * Returns whether the write-ahead log of a database is missing, or empty, as a reader creates it. Then a process that used
+ * the database was killed, and the file was copied without its log, or the operator deleted the log. A clean end that
+ * could not leave WAL mode looks the same.
+ */
+export function isLogMissing(path: string): boolean {
+  const file = realPath(path);
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  if (!existsSync(file) || (log !== undefined && log.size > 0)) return false;
+  const descriptor = openSync(file, 'r');
+  try {
+    const kind = Buffer.alloc(1);
+    readSync(descriptor, kind, 0, 1, LOG_KIND.offset);
+    return kind[0] === LOG_KIND.writeAhead;
+  } finally {
+    closeSync(descriptor);
   }
 }
 

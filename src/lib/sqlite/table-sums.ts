@@ -10,8 +10,8 @@
  */
 import { crc32 } from 'node:zlib';
 import { must } from '../assert.ts';
-import { damagedRow, number, type Columns } from './column.ts';
-import { DamagedFile, migrateWithin, type Database } from './sqlite.ts';
+import { damagedRow, number, text, type Columns } from './column.ts';
+import { DamagedFile, migrateWithin, openDatabase, type Database } from './sqlite.ts';
 
 /** The highest number that SQLite may give to a row. Numbers of segments must fit into four bytes. */
 const ROW_NUMBER_MAX = 0xffff_ffff;
@@ -40,8 +40,25 @@ export function refuseChanged(checksum: number, ...values: readonly unknown[]): 
 /** Upgrades a file, checks it, and keeps its sums from now on. Throws a LedgerError for damage. */
 export function openTables(database: Database, name: string): void {
   migrateWithSums(database, name);
+  checkTables(database, name);
   checkFile(database);
   keepTableSums(database);
+}
+
+/** Checks that the tables and indexes of a file are those that its migrations create. Throws a LedgerError for damage. */
+export function checkTables(database: Database, name: string): void {
+  const described = (one: Database): string =>
+    JSON.stringify(
+      one.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
+    );
+  const fresh = openDatabase({ path: ':memory:', synchronous: 'OFF' });
+  try {
+    migrateWithSums(fresh, name);
+    if (described(fresh) === described(database)) return;
+  } finally {
+    fresh.close();
+  }
+  throw new DamagedFile(database.name, 'its tables are not those that cosmig has created');
 }
 
 /**
@@ -68,6 +85,7 @@ export function keepTableSums(database: Database): void {
     const trigger = (event: string, rows: number, change: string): string =>
       `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN
          UPDATE table_sums SET row_count = row_count + ${rows}, sum = sum + ${change}, changes = changes + 1
+           ${event === 'INSERT' && isNumbered(database, table) ? ', last_number = max(last_number, NEW.rowid)' : ''}
          WHERE name = '${table}';
        END;`;
     const [gone, come] = [
@@ -101,8 +119,10 @@ export function checkFile(database: Database): void {
   const found = database.prepare<[], string>('PRAGMA integrity_check(1)').pluck().get();
   if (found !== 'ok')
     throw new DamagedFile(database.name, `SQLite found: ${String(found).replaceAll(/\s*\n\s*/g, ' ')}`);
-  if (rowNumbers(database).some((last) => last > ROW_NUMBER_MAX))
-    throw new DamagedFile(database.name, 'a row number is too high');
+  for (const { name, kept, found } of numbersOf(database)) {
+    if (found > ROW_NUMBER_MAX || found !== kept)
+      throw new DamagedFile(database.name, `the last row number of its table ${name} is wrong`);
+  }
   checkRows(database);
 }
 
@@ -134,11 +154,13 @@ function sumAgain(database: Database): void {
   for (const one of checksumsOf(database)) {
     database
       .prepare(
-        `INSERT INTO table_sums SELECT ?, row_count, sum, 0 FROM (${sumOf(one)}) WHERE true
+        `INSERT INTO table_sums (name, row_count, sum) SELECT ?, row_count, sum FROM (${sumOf(one)}) WHERE true
          ON CONFLICT (name) DO UPDATE SET row_count = excluded.row_count, sum = excluded.sum`,
       )
       .run(one.table);
   }
+  const number = database.prepare('UPDATE table_sums SET last_number = @found WHERE name = @name');
+  for (const { name, found } of numbersOf(database)) number.run({ name, found });
 }
 
 /** The query for the number of rows of a table, and the sum of their checksums. */
@@ -152,13 +174,32 @@ function hasTable(database: Database, name: string): boolean {
   );
 }
 
-/** For each table whose row numbers are never used again, returns the last number that SQLite has given to a row. */
-function rowNumbers(database: Database): number[] {
+/** The last number of a table whose numbers are never used again: as `table_sums` has it, and as SQLite has it. */
+interface LastNumber {
+  readonly name: string;
+  readonly kept: number;
+  readonly found: number;
+}
+
+function numbersOf(database: Database): LastNumber[] {
   if (!hasTable(database, 'sqlite_sequence')) return [];
   return database
-    .prepare<[], Columns>('SELECT seq FROM sqlite_sequence')
+    .prepare<[], Columns>(
+      `SELECT name, last_number, ifnull((SELECT max(seq) FROM sqlite_sequence AS last WHERE last.name = sums.name), 0) AS seq
+       FROM table_sums AS sums`,
+    )
     .all()
-    .map((row) => number(row, 'seq'));
+    .map((row) => ({
+      name: text(row, 'name'),
+      kept: number(row, 'last_number'),
+      found: number(row, 'seq'),
+    }));
+}
+
+/** Whether the numbers of a table are never used again. */
+function isNumbered(database: Database, table: string): boolean {
+  const [sql] = database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().all(table);
+  return /\bAUTOINCREMENT\b/i.test(String(sql));
 }
 
 /**

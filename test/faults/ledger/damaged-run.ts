@@ -8,7 +8,8 @@ import { repairAll } from '../../../src/engine/run.ts';
 import { CosmigError } from '../../../src/lib/errors.ts';
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
 import { suspectsOf } from '../../../src/workflows/compare.ts';
-import { damage } from '../../helpers/damage.ts';
+import { damage, type OlderFiles } from '../../helpers/damage.ts';
+import { execIn } from '../../helpers/database-file.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { verifyMove } from '../../helpers/migration/verify.ts';
 
@@ -37,10 +38,10 @@ export async function runDamaged(seed: number, endings: Endings): Promise<void> 
   await change(move, random, DOCUMENTS);
   for (let round = 0; round < ROUNDS; round += 1) {
     const goal = round === 0 ? 'copy' : 'catch-up';
-    const { files, logs } = await killed(move, goal, random);
+    const { files, older } = await killed(move, goal, random);
     await change(move, random, 6);
     write(move, files);
-    const what = files.size === 0 ? 'no ledger yet' : damage(move.ledgerPath, random, { wal: logs });
+    const what = files.size === 0 ? 'no ledger yet' : damage(move.ledgerPath, random, older);
     const about = `seed ${seed}, round ${round}: ${what}`;
     const how = await settled(move, about);
     endings[how] += 1;
@@ -78,8 +79,10 @@ async function killed(
   move: Move,
   goal: 'copy' | 'catch-up',
   random: Random,
-): Promise<{ readonly files: Files; readonly logs: readonly Buffer[] }> {
-  const logs: Buffer[] = [];
+): Promise<{ readonly files: Files; readonly older: OlderFiles }> {
+  const older = { wal: [] as Buffer[], database: [] as Buffer[] };
+  // Now and then the log is brought into the database, as SQLite does by itself in longer runs.
+  const isLong = random.below(2) === 0;
   let files: Files | undefined;
   let left = random.below(POINTS);
   const abort = new AbortController();
@@ -90,7 +93,11 @@ async function killed(
     onPoint: () => {
       if (files !== undefined) throw end;
       const log = `${move.ledgerPath}-wal`;
-      if (left % 4 === 0 && existsSync(log)) logs.push(readFileSync(log));
+      if (left % 4 === 0 && existsSync(log)) {
+        older.wal.push(readFileSync(log));
+        if (isLong) execIn(move.ledgerPath, 'PRAGMA wal_checkpoint(PASSIVE)');
+        older.database.push(readFileSync(move.ledgerPath));
+      }
       left -= 1;
       if (left >= 0) return;
       files = read(move);
@@ -101,7 +108,7 @@ async function killed(
   await ran.catch((error: unknown) => {
     if (files === undefined) throw error;
   });
-  return { files: files ?? read(move), logs };
+  return { files: files ?? read(move), older };
 }
 
 function read({ ledgerPath }: Move): Files {

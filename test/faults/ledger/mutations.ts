@@ -21,6 +21,18 @@ export const LEDGER_RULES: readonly Rule[] = [
     by: 'an index of SQLite that has lost its entries',
   },
   {
+    name: 'tables-believed',
+    edits: [{ file: TABLE_SUMS, find: '  checkTables(database, name);\n', replace: '' }],
+    test: DAMAGE_TEST,
+    by: 'a damaged rule of a table',
+  },
+  {
+    name: 'last-numbers-believed',
+    edits: [{ file: TABLE_SUMS, find: ' || found !== kept)', replace: ')' }],
+    test: 'test/unit/lib/sqlite/table-sums.test.ts',
+    by: 'by another program',
+  },
+  {
     name: 'replaced-rows-counted',
     edits: [
       {
@@ -94,6 +106,24 @@ export const LEDGER_RULES: readonly Rule[] = [
     ],
     test: DAMAGE_TEST,
     by: 'the log of a killed run removed',
+  },
+  {
+    name: 'missing-log-believed',
+    edits: [
+      {
+        file: 'src/state/ledger.ts',
+        find: 'if (lacksLog) ledger.#mark.suspect();',
+        replace: 'void lacksLog;',
+      },
+    ],
+    test: DAMAGE_TEST,
+    by: 'only the database of a killed run was copied',
+  },
+  {
+    name: 'clean-end-suspected',
+    edits: [{ file: 'src/lib/sqlite/file.ts', find: 'kind[0] === LOG_KIND.writeAhead', replace: 'true' }],
+    test: DAMAGE_TEST,
+    by: 'the database of a clean end was copied',
   },
   {
     name: 'older-proof-believed',

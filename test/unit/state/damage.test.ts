@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { LedgerError } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { damage } from '../../helpers/damage.ts';
+import { damage, type OlderFiles } from '../../helpers/damage.ts';
 import { contentsOf, execIn, rowsIn } from '../../helpers/database-file.ts';
 import { sized } from '../../helpers/nightly.ts';
 import {
@@ -30,11 +30,16 @@ function copyAll(path: string): string {
   return copy;
 }
 
-/** A ledger with something in every table that a run fills, while a mover has it open. */
-function filled(path: string): { readonly ledger: Ledger; readonly logs: Buffer[] } {
+/** A ledger with something in every table that a run fills, while a mover has it open; and earlier states of it. */
+function filled(path: string): { readonly ledger: Ledger; readonly older: Required<OlderFiles> } {
   const ledger = openLedger(path);
-  const logs: Buffer[] = [];
-  const keepLog = (): void => void logs.push(readFileSync(`${path}-wal`));
+  const older = { wal: [] as Buffer[], database: [] as Buffer[] };
+  const keepLog = (): void => {
+    older.wal.push(readFileSync(`${path}-wal`));
+    // Brings the log into the database, as SQLite does by itself in longer runs.
+    execIn(path, 'PRAGMA wal_checkpoint(PASSIVE)');
+    older.database.push(readFileSync(path));
+  };
   ledger.migration.pinContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: -1 });
   ledger.runs.begin({ command: 'copy', pid: 7, nowMs: NOW_MS });
   ledger.noteProgress();
@@ -67,7 +72,7 @@ function filled(path: string): { readonly ledger: Ledger; readonly logs: Buffer[
       counters: { read: 1 },
     });
   }
-  return { ledger, logs };
+  return { ledger, older };
 }
 
 /** The tables whose rows are checked when they are read, instead of all when the file is opened. */
@@ -104,7 +109,7 @@ function outcomeOf(read: () => unknown, what: string): unknown {
 describe('ledger: random damage', () => {
   test('after a kill or a clean end -> refused, known to have lost changes, or the same contents', () => {
     const path = join(temporaryFolder(), 'ledger.db');
-    const { ledger, logs } = filled(path);
+    const { ledger, older } = filled(path);
     const killed = copyAll(path);
     ledger.close();
     const first = Number(process.env['COSMIG_SEED'] ?? 1);
@@ -112,7 +117,7 @@ describe('ledger: random damage', () => {
     const expected = believed(killed);
     for (let seed = first; seed < first + SEEDS; seed += 1) {
       const copy = copyAll(seed % 2 === 0 ? killed : path);
-      const what = `seed ${seed}: ${damage(copy, seededRandom(seed), { wal: logs })}`;
+      const what = `seed ${seed}: ${damage(copy, seededRandom(seed), older)}`;
       const found = outcomeOf(() => believed(copy), what);
       expect({ what, found }).toEqual({ what, found: expect.toBeOneOf([expected, 'refused', 'lost']) });
       seen.add(typeof found === 'string' ? found : 'same');
@@ -139,10 +144,24 @@ describe('ledger: damage', () => {
     ['a token', "UPDATE source_session_tokens SET token = '0:-1#1'"],
     ['an open intent that is gone', 'DELETE FROM claims; DELETE FROM intents'],
     ['a sum that is gone', "DELETE FROM table_sums WHERE name = 'runs'"],
+    ['the numbers that rows have had', 'DELETE FROM sqlite_sequence'],
     ['a row number that is too high', "UPDATE sqlite_sequence SET seq = 9e9 WHERE name = 'segments'"],
   ])('%s -> refused when it is opened', (_what, sql) => {
     expect(() => openLedger(changedBy(sql))).toThrow(/ledger\.db is damaged/);
   });
+});
+
+test('ledger: a damaged rule of a table -> refused when it is opened', () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  filled(path).ledger.close();
+  const bytes = readFileSync(path);
+  // There is no letter, so SQLite sees nothing wrong. A second open letter of a document would be accepted.
+  const rule = "ON dead_letters (identity) WHERE state = 'open'";
+  // A page that SQLite has split still has an old copy of it.
+  for (let at = bytes.indexOf(rule); at >= 0; at = bytes.indexOf(rule))
+    bytes.write(rule.replace('open', 'opem'), at);
+  writeFileSync(path, bytes);
+  expect(() => openLedger(path)).toThrow(/ledger\.db is damaged/);
 });
 
 /** The page number of the root of a table or an index. */
@@ -176,10 +195,10 @@ describe('change mark', () => {
     ledger.close();
     rmSync(`${copy}-wal`);
     {
-      using older = openLedger(copy);
-      expect(older.missed()).not.toBeNull();
+      using without = openLedger(copy);
+      expect(without.missed()).not.toBeNull();
       // New changes do not hide it.
-      for (let n = 0; n < 9; n += 1) older.runs.begin({ command: 'tail', pid: 7, nowMs: NOW_MS });
+      for (let n = 0; n < 9; n += 1) without.runs.begin({ command: 'tail', pid: 7, nowMs: NOW_MS });
     }
     {
       using again = openLedger(copy);
@@ -189,6 +208,40 @@ describe('change mark', () => {
     }
     using later = openLedger(copy);
     expect(later.missed()).toBeNull();
+  });
+
+  test('only the database of a killed run was copied -> known, until it is noted', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const { ledger } = filled(path);
+    execIn(path, 'PRAGMA wal_checkpoint(PASSIVE)');
+    ledger.leases.change(1, { sweepPending: true });
+    const copy = join(temporaryFolder(), 'ledger.db');
+    copyFileSync(path, copy);
+    ledger.close();
+    for (let n = 0; n < 2; n += 1) {
+      using without = openLedger(copy);
+      expect(without.missed()).not.toBeNull();
+    }
+    {
+      using known = openLedger(copy);
+      known.noteProgress();
+    }
+    using later = openLedger(copy);
+    expect(later.missed()).toBeNull();
+  });
+
+  test('the database of a clean end was copied, or backed up -> nothing is missing', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const { ledger } = filled(path);
+    const backup = join(temporaryFolder(), 'backup.db');
+    ledger.backup(backup);
+    ledger.close();
+    const copy = join(temporaryFolder(), 'ledger.db');
+    copyFileSync(path, copy);
+    for (const one of [backup, copy]) {
+      using ledger = openLedger(one);
+      expect(ledger.missed()).toBeNull();
+    }
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { LedgerError } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { VerifyStore, type Proof } from '../../../src/verify/store.ts';
-import { damage } from '../../helpers/damage.ts';
+import { damage, type OlderFiles } from '../../helpers/damage.ts';
 import { contentsOf, execIn } from '../../helpers/database-file.ts';
 import { sized } from '../../helpers/nightly.ts';
 import { hashOf, temporaryFolder } from '../state/making.ts';
@@ -17,12 +17,17 @@ const OLDER: Proof = { atMs: 1, fingerprint: 'f', details: '{"older":true}' };
 const PROOF: Proof = { atMs: 9, fingerprint: 'f', details: '{"source":{"count":3}}' };
 
 /** A comparison in progress after one that ended clean, while its process has the file open. */
-function filled(path: string): { readonly store: VerifyStore; readonly logs: Buffer[] } {
+function filled(path: string): { readonly store: VerifyStore; readonly older: Required<OlderFiles> } {
   const store = VerifyStore.open(path);
-  const logs: Buffer[] = [];
+  const older = { wal: [] as Buffer[], database: [] as Buffer[] };
+  const keepFiles = (): void => {
+    older.wal.push(readFileSync(`${path}-wal`));
+    execIn(path, 'PRAGMA wal_checkpoint(PASSIVE)');
+    older.database.push(readFileSync(path));
+  };
   for (const proof of [OLDER, PROOF]) {
     store.begin({ ...SUBJECT, beganAtMs: proof.atMs, extent: 'all', isAfterRepair: false });
-    logs.push(readFileSync(`${path}-wal`));
+    keepFiles();
     store.end(proof);
   }
   store.begin({ ...SUBJECT, beganAtMs: 10, extent: 'all', isAfterRepair: false });
@@ -37,7 +42,7 @@ function filled(path: string): { readonly store: VerifyStore; readonly logs: Buf
         entries: new Uint32Array(0),
       });
     }
-    if (n % 3 === 0) logs.push(readFileSync(`${path}-wal`));
+    if (n % 3 === 0) keepFiles();
   }
   const names = Array.from({ length: 300 }, (_, n) => ({
     identity: hashOf(`d${n}`),
@@ -45,7 +50,7 @@ function filled(path: string): { readonly store: VerifyStore; readonly logs: Buf
   }));
   store.candidates.add(names);
   store.listed({ source: 0, target: 0 }, 11);
-  return { store, logs };
+  return { store, older };
 }
 
 function copyAll(path: string): string {
@@ -75,7 +80,7 @@ function outcomeOf(read: () => unknown, what: string): unknown {
 
 test('verify file: random damage -> refused, started again, or the same contents', () => {
   const path = join(temporaryFolder(), 'ledger.db-verify');
-  const { store, logs } = filled(path);
+  const { store, older } = filled(path);
   const killed = copyAll(path);
   store[Symbol.dispose]();
   const expected = contentsOf(path);
@@ -83,7 +88,7 @@ test('verify file: random damage -> refused, started again, or the same contents
   const seen = new Set<string>();
   for (let seed = first; seed < first + SEEDS; seed += 1) {
     const copy = copyAll(seed % 2 === 0 ? killed : path);
-    const what = `seed ${seed}: ${damage(copy, seededRandom(seed), { wal: logs })}`;
+    const what = `seed ${seed}: ${damage(copy, seededRandom(seed), older)}`;
     const proof = outcomeOf(() => VerifyStore.lastProof(copy), what);
     expect({ what, proof }).toEqual({ what, proof: expect.toBeOneOf([PROOF, null, 'refused']) });
     const found = outcomeOf(() => contentsWhenOpened(copy), what);

@@ -18,9 +18,9 @@ import {
 const SCHEMA = `
 CREATE TABLE plain (name TEXT PRIMARY KEY, data BLOB, size INTEGER) STRICT, WITHOUT ROWID;
 CREATE TABLE large (number INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER, checksum INTEGER NOT NULL, data BLOB) STRICT;
-CREATE TABLE table_sums (name TEXT PRIMARY KEY, row_count INTEGER NOT NULL, sum INTEGER NOT NULL, changes INTEGER NOT NULL)
-  STRICT, WITHOUT ROWID;
-INSERT INTO table_sums VALUES ('plain', 0, 0, 0), ('large', 0, 0, 0);
+CREATE TABLE table_sums (name TEXT PRIMARY KEY, row_count INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0,
+  changes INTEGER NOT NULL DEFAULT 0, last_number INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+INSERT INTO table_sums (name) VALUES ('plain'), ('large');
 `;
 
 function open(path = ':memory:'): Database {
@@ -124,6 +124,8 @@ describe('table sums', () => {
     'UPDATE large SET size = size + 4294967296 WHERE number = 2',
     'UPDATE large SET checksum = checksum + 1 WHERE number = 2',
     "UPDATE table_sums SET row_count = row_count + 1 WHERE name = 'large'",
+    'DELETE FROM sqlite_sequence',
+    "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'large'",
   ])('%s by another program -> damaged', (sql) => {
     const path = join(mkdtempSync(join(tmpdir(), 'cosmig-sums-')), 'sums.db');
     const database = open(path);
@@ -150,7 +152,7 @@ describe('migrateWithSums', () => {
   const LATER = `
 ALTER TABLE plain ADD COLUMN later TEXT;
 ALTER TABLE large ADD COLUMN later INTEGER NOT NULL DEFAULT 7;
-CREATE TABLE another (number INTEGER PRIMARY KEY, name TEXT) STRICT;
+CREATE TABLE another (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT) STRICT;
 INSERT INTO another VALUES (1, 'first');
 DELETE FROM plain WHERE name = 'b';`;
 
