@@ -242,7 +242,7 @@ export class VerifyStore {
     });
   }
 
-  /** Marks the comparison as done and deletes the last proof, which the differences found have made void. */
+  /** Marks the comparison as done and deletes the last proof: the differences that were found make it void. */
   disprove(): void {
     this.#transactions.durable(() => {
       this.#sql.disprove.run();

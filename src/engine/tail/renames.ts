@@ -3,7 +3,8 @@
  * SVC-51). The document stays the same to the service, so no feed shows that the old id was given up, and a copy may be
  * left under it. The feed of all versions shows the new id as a replace, of a document that the ledger does not know.
  * The old id is shown nowhere: only a comparison of both sides finds the copy. A rename while a range is copied is not
- * noticed here; the comparison that every migration needs before its cutover finds what that left.
+ * noticed here; the comparison that every migration needs before its cutover finds the copy that such a rename has
+ * left.
  *
  * Invariant: changes are looked at in the order of the feed, together with what the pages in flight have shown. So a
  * document that a page in flight creates counts as known, although the ledger does not know it yet.

@@ -100,7 +100,8 @@ async function waitOutRequests(
 }
 
 /**
- * How many documents a piece has: half of what the target takes in the time in which a run that has to stop should end.
+ * How many documents a piece has: half of those that the target takes within DRAIN_MS (backlog.ts), so that a run that
+ * has to stop ends in time.
  */
 function pieceDocuments({ backlog }: RunContext): number {
   return Math.max(1, Math.min(TOGETHER, Math.floor(backlog.documentsMax / 2)));
