@@ -7,11 +7,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
-import { CatalogStore } from '../storage/catalog-store.ts';
+import { catalogStore } from '../storage/catalog-store.ts';
 import { THROTTLED_RU } from '../partitions/charges.ts';
-import { DocumentStore } from '../storage/document-store.ts';
+import { documentStore } from '../storage/document-store.ts';
 import { Faults } from '../http/faults.ts';
-import { FeedStore } from '../storage/feed-store.ts';
+import { feedStore } from '../storage/feed-store.ts';
 import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
 import { RU_PER_RANGE_MAX } from '../partitions/offers.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
@@ -31,9 +31,9 @@ const FIRST_OFFER = 36 ** 3;
 
 export class LocalAccount {
   readonly id = 'cosmig-emulator';
-  readonly catalog: CatalogStore;
-  readonly documents: DocumentStore;
-  readonly feeds: FeedStore;
+  readonly catalog;
+  readonly documents;
+  readonly feeds;
   readonly databases = new Map<string, DatabaseModel>();
   readonly offers = new Map<string, OfferModel>();
   readonly faults = new Faults();
@@ -47,9 +47,9 @@ export class LocalAccount {
   constructor(database: Database, clock: Clock) {
     this.#database = database;
     this.#clock = clock;
-    this.catalog = new CatalogStore(database);
-    this.documents = new DocumentStore(database);
-    this.feeds = new FeedStore(database);
+    this.catalog = catalogStore(database);
+    this.documents = documentStore(database);
+    this.feeds = feedStore(database);
     this.meter = new RuMeter({ nowMs: () => clock.monotonicMs() });
     const remembered = this.catalog.setting('account');
     this.#settings = changeSettings(DEFAULT_SETTINGS, remembered === undefined ? {} : JSON.parse(remembered));

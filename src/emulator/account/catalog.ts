@@ -150,10 +150,10 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
  * Recomputes when each stored document expires after the default lifetime has changed. Expired documents may reappear.
  */
 function retime(account: LocalAccount, container: ContainerModel, defaultTtl: number | null): void {
-  for (const row of account.documents.rowsOf(container.number)) {
-    const ttl = itemTtl(JSON.parse(`${row.text}}`) as JsonObject);
-    const expiresAt = expiryOf(defaultTtl, ttl, row.ts);
-    if (expiresAt !== row.expires_at) account.documents.setExpiry(row.position, expiresAt);
+  for (const { text, position, ts, expires_at } of account.documents.rowsOf(container.number)) {
+    const ttl = itemTtl(JSON.parse(`${text}}`) as JsonObject);
+    const expiresAt = expiryOf(defaultTtl, ttl, ts);
+    if (expiresAt !== expires_at) account.documents.setExpiry({ position, expiresAt });
   }
 }
 

@@ -88,7 +88,7 @@ export function read(
   // With version 1 hashes, long keys may have the same effective key. The row may then be a document of another key.
   if (row !== undefined && row.key !== keyText(operation.key)) throw missing(id);
   if (upTo < range.lsn && (row === undefined || row.lsn > upTo)) {
-    row = account.documents.findSuperseded(container.number, epk, id, upTo);
+    row = account.documents.findSuperseded({ container: container.number, epk, id, lsn: upTo });
   }
   const expired = row !== undefined && row.expires_at !== null && row.expires_at <= account.nowTs();
   if (row === undefined || expired) throw missing(id);

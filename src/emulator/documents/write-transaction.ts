@@ -104,7 +104,7 @@ export class WriteTransaction {
   insert(range: RangeModel, version: DocumentVersion): DocumentRow | undefined {
     const item = this.#nextItem;
     const row = this.#rowOf(range, version, positionOf(this.container.number, item));
-    if (!this.account.documents.insert(row)) return undefined;
+    if (this.account.documents.insert(row) === 0) return undefined;
     this.#nextItem = item + 1;
     const staged = this.#stagedOf(range);
     staged.documents += 1;
@@ -171,9 +171,9 @@ export class WriteTransaction {
     };
   }
 
-  #keepForLaggards(before: DocumentRow, untilLsn: number): void {
+  #keepForLaggards({ position }: DocumentRow, untilLsn: number): void {
     if (this.account.settings.replicaLagMs === 0) return;
-    this.account.documents.supersede(before.position, untilLsn, this.account.machineMs());
+    this.account.documents.supersede({ position, untilLsn, atMs: this.account.machineMs() });
   }
 
   #record(row: DocumentRow, operationType: 'create' | 'replace', previousLsn: number | undefined): void {

@@ -5,6 +5,7 @@
  * Invariant: a page ends between two transactions, never inside one, so it may contain more items than the reader
  * asked for.
  */
+import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
 import { EMPTY_POLL_RU, feedCharge, roundRu } from './charges.ts';
 import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
@@ -132,29 +133,26 @@ export function readFeed(
     range: request.range.id,
     after: start.after,
     upTo: request.visibleLsn,
+    seen: request.visibleLsn,
     min: request.min,
     max: request.max,
     afterTs: start.afterTs,
     nowTs: account.nowTs(),
   };
-  const { feeds } = account;
-  const lagging = request.visibleLsn < request.range.lsn;
+  const { latest, lagging, changes } = account.feeds;
+  const ofLatest = request.visibleLsn < request.range.lsn ? lagging : latest;
+  const feed = request.mode === 'latest-version' ? ofLatest : changes;
   const limit = request.maxItems ?? ITEMS_MAX;
-  const edge =
-    request.mode === 'latest-version' ? feeds.edge(window, limit, lagging) : feeds.changesEdge(window, limit);
+  const edge = feed.edge(window, limit);
   const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
   if (edge.length === 0) {
     const etag = etagOf(request.mode, Math.max(start.after, request.visibleLsn));
     const chargeRu = account.deviates('dear-empty-pages') ? 10 * EMPTY_POLL_RU : EMPTY_POLL_RU;
     return { count: 0, body: null, etag, chargeRu };
   }
-  const filled = { ...window, upTo };
   // Whether a replaced version is shown depends on the newest transaction that the reader sees, not on the end of the
   // page.
-  const page =
-    request.mode === 'latest-version'
-      ? feeds.page(filled, request.visibleLsn, lagging)
-      : feeds.changesPage(filled);
+  const page = must(feed.page({ ...window, upTo }), 'an aggregate has a row');
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
   // The last transaction may have more documents than `edge` has measured. They are charged as documents of average
   // size.

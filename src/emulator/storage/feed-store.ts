@@ -5,6 +5,7 @@
  * Invariant: SQLite assembles a page as bytes; documents never become objects.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
+import { Statements } from './statements.ts';
 
 interface ChangeRow {
   container: number;
@@ -22,6 +23,8 @@ export interface FeedWindow {
   readonly range: number;
   readonly after: number;
   readonly upTo: number;
+  /** The newest LSN that the reader sees. A lagging replica shows versions that were replaced after it. */
+  readonly seen: number;
   readonly min: string;
   readonly max: string;
   /**
@@ -49,75 +52,47 @@ const LAGGING = `(
   WHERE ${VISIBLE} AND until_lsn > @seen)`;
 const AS_FEED_ITEM = `text || ',"_lsn":' || lsn || '}'`;
 
-export class FeedStore {
-  readonly #sql;
+export type FeedStore = ReturnType<typeof feedStore>;
 
-  constructor(database: Database) {
-    const edgeOf = (source: string) =>
-      database.prepare(`SELECT lsn, bytes FROM ${source} ORDER BY lsn LIMIT @limit`).raw();
-    const pageOf = (item: string, source: string, tie: string) =>
-      database.prepare<FeedWindow & { seen?: number }, FeedBody>(
+export function feedStore(database: Database) {
+  const sql = new Statements(database);
+  /** Returns how the rows of a source are read: as a page of items, of which `tie` orders those of one LSN. */
+  const feedOf = (source: string, item: string, tie: string) => {
+    const edge = database
+      .prepare<unknown[], [lsn: number, bytes: number]>(
+        `SELECT lsn, bytes FROM ${source} ORDER BY lsn LIMIT @limit`,
+      )
+      .raw();
+    return {
+      /** Returns LSN and size of the next `limit` items of a window, in feed order. */
+      edge: (window: FeedWindow, limit: number) => edge.all({ ...window, limit }),
+      /** Returns all items of a window as the text of a JSON array, without its brackets. */
+      page: sql.first<[window: FeedWindow], FeedBody>(
         `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
            SELECT ${item} AS item FROM ${source} ORDER BY lsn, ${tie})`,
-      );
-    this.#sql = {
-      edge: edgeOf(`documents WHERE ${VISIBLE}`),
-      page: pageOf(AS_FEED_ITEM, `documents WHERE ${VISIBLE}`, 'position'),
-      laggingEdge: edgeOf(LAGGING),
-      laggingPage: pageOf(AS_FEED_ITEM, LAGGING, 'position'),
-      changesEdge: edgeOf(`changes WHERE ${WINDOW}`),
-      changesPage: pageOf('entry', `changes WHERE ${WINDOW}`, 'number'),
-      record: database.prepare<ChangeRow>(
-        `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
-         VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
       ),
-      // Without INDEXED BY, SQLite would scan all changes at every read of the feed, although hardly any change is old.
-      oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
-        `SELECT container, range, max(lsn) AS lsn FROM changes INDEXED BY changes_by_time
-         WHERE ts < ? GROUP BY container, range`,
-      ),
-      dropChanges: database.prepare('DELETE FROM changes WHERE container = ? AND range = ? AND lsn <= ?'),
-      clearChanges: database.prepare('DELETE FROM changes'),
     };
-  }
-
-  /**
-   * Returns LSN and size of the next `limit` documents of a window, in feed order. With `lagging`, `upTo` is the
-   * newest LSN that the replica has seen, and versions that were replaced after it are included.
-   */
-  edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
-    const edge = lagging ? this.#sql.laggingEdge : this.#sql.edge;
-    return edge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
-  }
-
-  /** Returns all documents of a window as the text of a JSON array, without its brackets. */
-  page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
-    const page = lagging ? this.#sql.laggingPage : this.#sql.page;
-    return page.get({ ...window, seen: seenLsn }) ?? { count: 0, body: null };
-  }
-
-  record(row: ChangeRow): void {
-    this.#sql.record.run(row);
-  }
-
-  changesEdge(window: FeedWindow, limit: number): [lsn: number, bytes: number][] {
-    return this.#sql.changesEdge.all({ ...window, limit }) as [number, number][];
-  }
-
-  changesPage(window: FeedWindow): FeedBody {
-    return this.#sql.changesPage.get(window) ?? { count: 0, body: null };
-  }
-
-  /** Returns for each range the newest LSN that was written before a time (epoch seconds). */
-  oldChanges(beforeTs: number): { container: number; range: number; lsn: number }[] {
-    return this.#sql.oldChanges.all(beforeTs);
-  }
-
-  dropChanges(container: number, range: number, upToLsn: number): void {
-    this.#sql.dropChanges.run(container, range, upToLsn);
-  }
-
-  clearChanges(): void {
-    this.#sql.clearChanges.run();
-  }
+  };
+  return {
+    latest: feedOf(`documents WHERE ${VISIBLE}`, AS_FEED_ITEM, 'position'),
+    /** The latest versions as a replica shows them that lags behind. */
+    lagging: feedOf(LAGGING, AS_FEED_ITEM, 'position'),
+    changes: feedOf(`changes WHERE ${WINDOW}`, 'entry', 'number'),
+    record: sql.run<[row: ChangeRow]>(
+      `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
+       VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
+    ),
+    /**
+     * Returns for each range the newest LSN that was written before a time (epoch seconds). Without INDEXED BY, SQLite
+     * would scan all changes at every read of the feed, although hardly any change is old.
+     */
+    oldChanges: sql.all<[beforeTs: number], { container: number; range: number; lsn: number }>(
+      `SELECT container, range, max(lsn) AS lsn FROM changes INDEXED BY changes_by_time
+       WHERE ts < ? GROUP BY container, range`,
+    ),
+    dropChanges: sql.run<[container: number, range: number, upToLsn: number]>(
+      'DELETE FROM changes WHERE container = ? AND range = ? AND lsn <= ?',
+    ),
+    clearChanges: sql.run<[]>('DELETE FROM changes'),
+  };
 }
