@@ -23,7 +23,7 @@ import {
   type ProvisionedThroughput,
 } from '../partitions/offers.ts';
 import { newRange, rangeToRow } from '../partitions/ranges.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { containerRid, databaseRid } from '../storage/resource-ids.ts';
 
 const SYSTEM: ReadonlySet<string> = new Set([
@@ -85,10 +85,7 @@ export function createContainer(
   if (database.containers.has(id))
     throw new Refusal(409, `A container with id ${id} exists already in ${database.id}.`);
   if (account.settings.avad && own(body, 'changeFeedPolicy') !== undefined) {
-    throw new Refusal(
-      400,
-      'With continuous backup the retention of the change feed cannot be set on a container.',
-    );
+    throw badRequest('With continuous backup the retention of the change feed cannot be set on a container.');
   }
   const shared = account.offers.get(database.self);
   const paid = throughput ?? (shared === undefined ? DEFAULT_THROUGHPUT : undefined);
@@ -122,13 +119,13 @@ export function createContainer(
 
 export function replaceContainer(account: LocalAccount, container: ContainerModel, body: JsonObject): void {
   if (requireName(body, 'container') !== container.id)
-    throw new Refusal(400, 'The id of a container cannot be changed.');
+    throw badRequest('The id of a container cannot be changed.');
   const definition = parseDefinition(body);
   refuseUnsupported(body);
   for (const fixed of ['partitionKey', 'uniqueKeyPolicy', 'conflictResolutionPolicy']) {
     const [before, after] = [own(container.body, fixed), own(withDefaults(body), fixed)];
     if (canonical(before) !== canonical(after)) {
-      throw new Refusal(400, `The ${fixed} of a container is fixed when it is created.`);
+      throw badRequest(`The ${fixed} of a container is fixed when it is created.`);
     }
   }
   const next = withDefaults(withoutSystem(body));
@@ -219,7 +216,7 @@ export function changeThroughput(
   throughput: ProvisionedThroughput,
 ): void {
   if (offer.pendingUntilMs !== undefined) {
-    throw new Refusal(400, 'Another change of this throughput is still in progress.', { substatus: 3205 });
+    throw badRequest('Another change of this throughput is still in progress.', { substatus: 3205 });
   }
   const history = offerHistory(account, offer);
   refuseBelowMinimum(throughput, history);

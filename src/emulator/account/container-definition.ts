@@ -5,7 +5,7 @@
  * Invariant: the body is stored as the client sent it, plus the service's defaults for what it left out.
  */
 import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
 import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts';
 import { listOf, refuseContradictions } from './special-indexes.ts';
@@ -32,16 +32,14 @@ const NAME_BYTES_MAX = 255;
 export function requireName(body: unknown, what: string): string {
   const id = own(body, 'id');
   if (typeof id !== 'string' || id === '')
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The id of a ${what} must be a non-empty string. ` +
         `Ensure to provide a unique non-empty string less than '${NAME_BYTES_MAX}' characters.`,
     );
   // A lone surrogate has no UTF-8 encoding, so the data file could not return it unchanged.
   const isText = !/\p{Surrogate}/u.test(id);
   if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The id of a ${what} must not hold / \\ ? # or end in a space, and has at most ${NAME_BYTES_MAX} bytes.`,
     );
   }
@@ -51,8 +49,7 @@ export function requireName(body: unknown, what: string): string {
 /** Splits a path into property names: '/a/"b c"/d' gives ['a', 'b c', 'd']. */
 export function parsePropertyPath(path: unknown): string[] {
   if (typeof path !== 'string' || !path.startsWith('/') || path.length < 2) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The path ${JSON.stringify(path)} is invalid: a path begins with / and names a property.`,
     );
   }
@@ -60,7 +57,7 @@ export function parsePropertyPath(path: unknown): string[] {
   const pattern = /\/(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^/"']+))/y;
   while (pattern.lastIndex < path.length) {
     const match = pattern.exec(path);
-    if (match === null) throw new Refusal(400, `The path ${path} is invalid.`);
+    if (match === null) throw badRequest(`The path ${path} is invalid.`);
     steps.push(match[3] ?? (match[1] ?? match[2] ?? '').replace(/\\(.)/g, '$1'));
   }
   return steps;
@@ -77,38 +74,30 @@ function parsePartitionKey(body: JsonObject): KeyDefinition {
   const kind = own(definition, 'kind') ?? 'Hash';
   const version = own(definition, 'version');
   if (!Array.isArray(paths) || paths.length === 0) {
-    throw new Refusal(
-      400,
-      'The container has no partition key: partitionKey.paths must name at least one path.',
-    );
+    throw badRequest('The container has no partition key: partitionKey.paths must name at least one path.');
   }
   if (kind !== 'Hash' && kind !== 'MultiHash') {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The partition key kind ${JSON.stringify(kind)} is not supported: use Hash or MultiHash.`,
     );
   }
   if (version !== undefined && version !== 1 && version !== 2) {
-    throw new Refusal(400, 'The partition key version must be 1 or 2.');
+    throw badRequest('The partition key version must be 1 or 2.');
   }
   if (kind === 'Hash' && paths.length > 1)
-    throw new Refusal(400, 'A partition key of kind Hash has exactly one path.');
+    throw badRequest('A partition key of kind Hash has exactly one path.');
   if (kind === 'MultiHash' && (version !== 2 || paths.length > KEY_LEVELS_MAX)) {
-    throw new Refusal(
-      400,
-      `A partition key of kind MultiHash has version 2 and at most ${KEY_LEVELS_MAX} paths.`,
-    );
+    throw badRequest(`A partition key of kind MultiHash has version 2 and at most ${KEY_LEVELS_MAX} paths.`);
   }
   const blank = paths.find((path) => typeof path === 'string' && /\s/.test(path.replace(QUOTED, '')));
   if (blank !== undefined) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The partition key component definition path '${blank}' could not be accepted: put a name with a blank in quotes.`,
     );
   }
   const keyPaths = paths.map(parsePropertyPath);
   if (new Set(keyPaths.map((path) => JSON.stringify(path))).size < keyPaths.length) {
-    throw new Refusal(400, 'The partition key names a path twice.');
+    throw badRequest('The partition key names a path twice.');
   }
   const shape = { kind, paths: paths as string[], ...(version === undefined ? {} : { version }) };
   return {
@@ -123,7 +112,7 @@ function parseTtl(value: unknown, what: string): number | null {
   if (value === undefined || value === null) return null;
   const isInteger = typeof value === 'number' && Number.isInteger(value);
   if (isInteger && (value === -1 || (value > 0 && value <= TTL_MAX))) return value;
-  throw new Refusal(400, `The ${what} ${JSON.stringify(value)} is invalid: use -1 or 1..${TTL_MAX} seconds.`);
+  throw badRequest(`The ${what} ${JSON.stringify(value)} is invalid: use -1 or 1..${TTL_MAX} seconds.`);
 }
 
 /** Returns the `ttl` of a document, if it has one. null is invalid here, but valid as a container's default. */
@@ -136,16 +125,15 @@ export function itemTtl(document: JsonObject): number | undefined {
 function parseUniqueKeys(body: JsonObject): string[][][] {
   const keys = own(own(body, 'uniqueKeyPolicy'), 'uniqueKeys');
   if (keys === undefined || keys === null) return [];
-  if (!Array.isArray(keys) || keys.length > 10)
-    throw new Refusal(400, 'A container has at most 10 unique keys.');
+  if (!Array.isArray(keys) || keys.length > 10) throw badRequest('A container has at most 10 unique keys.');
   const parsed = keys.map((key) => {
     const paths = own(key, 'paths');
     if (!Array.isArray(paths) || paths.length === 0)
-      throw new Refusal(400, 'A unique key names at least one path.');
+      throw badRequest('A unique key names at least one path.');
     return paths.map(parsePropertyPath);
   });
   if (parsed.flat().length > 16)
-    throw new Refusal(400, 'The unique keys of a container name at most 16 paths in all.');
+    throw badRequest('The unique keys of a container name at most 16 paths in all.');
   return parsed;
 }
 
@@ -153,7 +141,7 @@ export function parseDefinition(body: JsonObject): ContainerDefinition {
   for (const name of ['indexingPolicy', 'conflictResolutionPolicy', 'geospatialConfig', 'changeFeedPolicy']) {
     const value = own(body, name);
     if (value !== undefined && value !== null && !isObject(value))
-      throw new Refusal(400, `${name} must be an object.`);
+      throw badRequest(`${name} must be an object.`);
   }
   return {
     ...parsePartitionKey(body),
@@ -243,8 +231,7 @@ function asComponent(value: unknown): KeyComponent {
     return value;
   // The service treats -0 as 0. Two texts for one number would make two keys of one.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
-  throw new Refusal(
-    400,
+  throw badRequest(
     'A partition key value must be a string, a number within range, a boolean, null or missing.',
   );
 }
@@ -257,11 +244,11 @@ export function extractKey(definition: ContainerDefinition, document: unknown): 
 /** Parses the key values of a header or of a batch operation: a JSON array in which {} stands for a missing value. */
 export function parseKey(definition: ContainerDefinition, json: string): KeyComponent[] {
   const parsed = parseJson(json);
-  if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
+  if (!Array.isArray(parsed)) throw badRequest('The partition key supplied is not a JSON array.');
   // The SDK sends [] for a missing value if the container was created without a key.
   if (parsed.length === 0 && definition.hasSystemKey) return [undefined];
   if (parsed.length > definition.keyPaths.length) {
-    throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');
+    throw badRequest('The partition key supplied has more values than the container has key paths.');
   }
   return parsed.map((value) =>
     asComponent(isObject(value) && Object.keys(value).length === 0 ? undefined : value),

@@ -4,7 +4,7 @@
  *
  * Invariant: a definition that the service refuses because its parts contradict each other is not accepted here.
  */
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
 
 export function listOf(value: unknown): readonly unknown[] {
@@ -26,8 +26,7 @@ function checkSpatial(indexes: readonly unknown[], type: unknown): void {
   for (const index of indexes) {
     const isBounded = isObject(own(index, 'boundingBox'));
     if (isBounded === (type === 'Geometry')) continue;
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The spatial index of ${pathOf(index)} ${isBounded ? 'must not have' : 'needs'} a boundingBox, ` +
         `because the geospatialConfig of the container is ${isBounded ? 'Geography' : 'Geometry'}.`,
     );
@@ -45,8 +44,7 @@ function checkVector(vector: unknown): void {
     Number.isInteger(dimensions) &&
     Number(dimensions) > 0;
   if (isValid) return;
-  throw new Refusal(
-    400,
+  throw badRequest(
     `The vector embedding of ${pathOf(vector)} is invalid: it has a dataType (${VECTOR_TYPES.join(', ')}), a ` +
       `distanceFunction (${DISTANCES.join(', ')}) and dimensions from 1.`,
   );
@@ -57,15 +55,12 @@ function requirePaths(kind: string, indexes: readonly unknown[], policy: readonl
   const known = new Set(policy.map(pathOf));
   for (const index of indexes) {
     if (known.has(pathOf(index))) continue;
-    throw new Refusal(
-      400,
-      `The ${kind} index of ${pathOf(index)} needs the same path in the ${kind} policy.`,
-    );
+    throw badRequest(`The ${kind} index of ${pathOf(index)} needs the same path in the ${kind} policy.`);
   }
 }
 
 function pathOf(entry: unknown): string {
   const path = own(entry, 'path');
   if (typeof path === 'string' && path.startsWith('/')) return path;
-  throw new Refusal(400, 'Every spatial, vector and full-text path is a string that begins with /.');
+  throw badRequest('Every spatial, vector and full-text path is a string that begins with /.');
 }

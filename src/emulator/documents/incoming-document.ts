@@ -9,7 +9,7 @@ import { extractKey, itemTtl, keyText } from '../account/container-definition.ts
 import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
 import { maxDepth, normalizeNumbers, roundNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { countTerms } from './index-terms.ts';
 import type { DocumentVersion } from './write-transaction.ts';
 
@@ -26,14 +26,13 @@ export interface IncomingDocument extends DocumentVersion {
 
 export function checkId(id: unknown): string {
   if (typeof id !== 'string' || id === '') {
-    throw new Refusal(
-      400,
+    throw badRequest(
       "The input content is invalid because the required property 'id' is missing or not a string.",
     );
   }
-  if (id.includes('/') || id.includes('\\')) throw new Refusal(400, 'The id must not hold / or \\.');
+  if (id.includes('/') || id.includes('\\')) throw badRequest('The id must not hold / or \\.');
   if (id.length > ID_BYTES_MAX / 3 && Buffer.byteLength(id) > ID_BYTES_MAX) {
-    throw new Refusal(400, `The id has more than ${ID_BYTES_MAX} bytes.`);
+    throw badRequest(`The id has more than ${ID_BYTES_MAX} bytes.`);
   }
   return id;
 }
@@ -45,7 +44,7 @@ function checkKeyLength(key: readonly KeyComponent[]): void {
       value.length > KEY_BYTES_MAX / 3 &&
       Buffer.byteLength(value) > KEY_BYTES_MAX
     ) {
-      throw new Refusal(400, `The partition key value has more than ${KEY_BYTES_MAX} bytes.`);
+      throw badRequest(`The partition key value has more than ${KEY_BYTES_MAX} bytes.`);
     }
   }
 }
@@ -53,7 +52,7 @@ function checkKeyLength(key: readonly KeyComponent[]): void {
 /** Refuses a key with fewer values than the container has key paths. */
 export function completeKey(container: ContainerModel, key: readonly KeyComponent[]): void {
   if (key.length !== container.definition.keyPaths.length) {
-    throw new Refusal(400, 'The partition key supplied has fewer values than the container has key paths.', {
+    throw badRequest('The partition key supplied has fewer values than the container has key paths.', {
       substatus: 1001,
     });
   }
@@ -87,20 +86,19 @@ export function receive(
   statedKey: readonly KeyComponent[],
   parsed: unknown = parseJson(text),
 ): IncomingDocument {
-  if (parsed === undefined) throw new Refusal(400, 'The document is not valid JSON.');
-  if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
+  if (parsed === undefined) throw badRequest('The document is not valid JSON.');
+  if (!isObject(parsed)) throw badRequest('The document must be a JSON object.');
   const { definition } = container;
   const id = checkId(own(parsed, 'id'));
   if (text.length > DEPTH_MAX && maxDepth(text) > DEPTH_MAX) {
-    throw new Refusal(400, `The document is nested more than ${DEPTH_MAX} levels deep.`);
+    throw badRequest(`The document is nested more than ${DEPTH_MAX} levels deep.`);
   }
   const keyValues = keyAs(account, extractKey(definition, parsed));
   if (account.deviates('object-keys-refused') && hasObjectKey(container, parsed))
-    throw new Refusal(400, 'A partition key value must not be an object or an array.');
+    throw badRequest('A partition key value must not be an object or an array.');
   completeKey(container, statedKey);
   if (!sameKey(keyValues, statedKey)) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       "Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key " +
         'field values specified in the document.',
       { substatus: 1001 },

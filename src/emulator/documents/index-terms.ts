@@ -9,7 +9,7 @@
  *
  * The indexing policy is compiled to a tree of paths once. Counting walks a document once along that tree.
  */
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
 
 /** The name of a property, or `null` for the elements of an array (`[]`). */
@@ -50,7 +50,7 @@ export function compileIndexing(indexingPolicy: unknown): IndexedPaths {
   const policy = objectOf(indexingPolicy ?? {}, 'indexingPolicy');
   const mode = policy['indexingMode'];
   const modeName = typeof mode === 'string' ? mode.toLowerCase() : mode;
-  if (!MODES.has(modeName)) throw refuse('indexingPolicy.indexingMode must be consistent, lazy or none');
+  if (!MODES.has(modeName)) throw badRequest('indexingPolicy.indexingMode must be consistent, lazy or none');
   const included = readPaths(policy['includedPaths'], 'includedPaths');
   const excluded = readPaths(policy['excludedPaths'], 'excludedPaths');
   const root = emptyNode();
@@ -223,14 +223,14 @@ function decide(root: PathNode, path: Path, isIncluded: boolean): void {
 
 function readPaths(list: unknown, where: string): Path[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw refuse(`indexingPolicy.${where} must be an array`);
+  if (!Array.isArray(list)) throw badRequest(`indexingPolicy.${where} must be an array`);
   return list.map((entry: unknown, index) => {
     const name = `indexingPolicy.${where}[${index}]`;
     const path = objectOf(entry, name)['path'];
-    if (typeof path !== 'string') throw refuse(`${name}.path must be a text`);
+    if (typeof path !== 'string') throw badRequest(`${name}.path must be a text`);
     const segments = parsePath(path);
     if (segments === undefined) {
-      throw refuse(
+      throw badRequest(
         `${name}.path ${JSON.stringify(path)} could not be accepted: write /name/?, /name/*, ` +
           '/list/[]/name/? or /"odd name"/?',
       );
@@ -257,10 +257,6 @@ function parsePath(path: string): Path | undefined {
 }
 
 function objectOf(value: unknown, where: string): JsonObject {
-  if (!isObject(value)) throw refuse(`${where} must be an object`);
+  if (!isObject(value)) throw badRequest(`${where} must be an object`);
   return value;
-}
-
-function refuse(message: string): Refusal {
-  return new Refusal(400, message);
 }

@@ -15,7 +15,7 @@ import { checkId, completeKey, keyAs, receive, type IncomingDocument } from './i
 import type { ContainerModel } from '../account/model.ts';
 import { rangeOf, type RangeModel } from '../partitions/ranges.ts';
 import { patchDocument, type PatchRequest } from './patch.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { visibleLsn } from '../partitions/sessions.ts';
 import { changedTerms } from './index-terms.ts';
 import type { WriteTransaction } from './write-transaction.ts';
@@ -125,7 +125,7 @@ function preconditionFailed(row: DocumentRow): Refusal {
 }
 
 function requireText(operation: DocumentOperation): string {
-  if (operation.text === undefined) throw new Refusal(400, 'The operation has no document.');
+  if (operation.text === undefined) throw badRequest('The operation has no document.');
   return operation.text;
 }
 
@@ -212,14 +212,14 @@ function takeId(transaction: WriteTransaction, range: RangeModel, { epk, id }: I
 function patch(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
-  if (operation.patch === undefined) throw new Refusal(400, 'The patch has no operations.');
+  if (operation.patch === undefined) throw badRequest('The patch has no operations.');
   const location = locate(container, operation.key);
   const before = present(transaction, location, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
   checkConditions(transaction, operation, before);
   const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
   const incoming = receive(transaction.account, container, text, operation.key);
-  if (incoming.id !== id) throw new Refusal(400, 'A patch must not change the id.');
+  if (incoming.id !== id) throw badRequest('A patch must not change the id.');
   return overwrite(transaction, location.range, before, incoming, operation.patch.operations.length);
 }
 

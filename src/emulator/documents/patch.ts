@@ -16,7 +16,7 @@ import {
   valueSpan,
 } from '../json/json-text.ts';
 import { compileQuery, runPage } from '../query/query.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 
 interface Edit {
   readonly op: 'add' | 'set' | 'replace' | 'remove' | 'incr';
@@ -47,17 +47,16 @@ const FIXED: ReadonlySet<string> = new Set(['id', '_rid', '_self', '_etag', '_at
 /** Reads the body of a patch: an array of operations, or an object with `operations` and a `condition`. */
 export function parsePatch(text: string): PatchRequest {
   const parsed = parseJson(text);
-  if (parsed === undefined) throw new Refusal(400, 'The patch is not valid JSON.');
+  if (parsed === undefined) throw badRequest('The patch is not valid JSON.');
   const condition = own(parsed, 'condition');
   if (condition !== undefined && typeof condition !== 'string')
-    throw new Refusal(400, 'The condition of a patch is a text.');
+    throw badRequest('The condition of a patch is a text.');
   const span = valueSpan(text, Array.isArray(parsed) ? [] : ['operations']);
   const list = Array.isArray(parsed) ? parsed : own(parsed, 'operations');
   if (span === undefined || !Array.isArray(list) || list.length === 0) {
-    throw new Refusal(400, 'A patch has a list of operations.');
+    throw badRequest('A patch has a list of operations.');
   }
-  if (list.length > OPERATIONS_MAX)
-    throw new Refusal(400, `A patch has at most ${OPERATIONS_MAX} operations.`);
+  if (list.length > OPERATIONS_MAX) throw badRequest(`A patch has at most ${OPERATIONS_MAX} operations.`);
   const operations = [...elementsOf(text, span.start)].map((element, index) =>
     parseOperation(text.slice(element.start, element.end), list[index]),
   );
@@ -68,21 +67,20 @@ function parseOperation(text: string, parsed: unknown): PatchOperation {
   const op = own(parsed, 'op');
   const path = own(parsed, 'path');
   if (!isObject(parsed) || typeof op !== 'string' || typeof path !== 'string' || !/^\/./.test(path)) {
-    throw new Refusal(400, 'A patch operation has an op and a path that begins with /.');
+    throw badRequest('A patch operation has an op and a path that begins with /.');
   }
   if (!KINDS.includes(op))
-    throw new Refusal(400, `The patch operation ${op} is not supported: use ${KINDS.join(', ')}.`);
+    throw badRequest(`The patch operation ${op} is not supported: use ${KINDS.join(', ')}.`);
   if (op === 'move') {
     const from = own(parsed, 'from');
     if (typeof from === 'string' && /^\/./.test(from)) return { op, path, from };
-    throw new Refusal(400, 'The patch operation move has a path in from that begins with /.');
+    throw badRequest('The patch operation move has a path in from that begins with /.');
   }
   let value: string | undefined;
   for (const member of membersOf(text, skipSpace(text, 0))) {
     if (member.name === 'value') value = text.slice(member.valueStart, member.end);
   }
-  if (op !== 'remove' && value === undefined)
-    throw new Refusal(400, `The patch operation ${op} has no value.`);
+  if (op !== 'remove' && value === undefined) throw badRequest(`The patch operation ${op} has no value.`);
   return { op: op as Edit['op'], path, value };
 }
 
@@ -117,16 +115,13 @@ function refuseFixed(path: string, definition: ContainerDefinition): void {
     steps.every((step, level) => level >= keyPath.length || keyPath[level] === step),
   );
   if (touchesKey || FIXED.has(steps[0] ?? '')) {
-    throw new Refusal(
-      400,
-      `A patch must not change ${path}: it is an id, a partition key or a system property.`,
-    );
+    throw badRequest(`A patch must not change ${path}: it is an id, a partition key or a system property.`);
   }
 }
 
 /** Removes a value and adds it elsewhere. The new path is followed after the removal, which shifts later elements. */
 function moveValue(text: string, { from, path }: Move): string {
-  if (path.startsWith(`${from}/`)) throw new Refusal(400, `The patch cannot move ${from} into itself.`);
+  if (path.startsWith(`${from}/`)) throw badRequest(`The patch cannot move ${from} into itself.`);
   const found = walk(text, stepsOf(from));
   const span = found && valueSpan(text, found.path);
   const value = span && text.slice(span.start, span.end);
@@ -140,16 +135,16 @@ function edit(text: string, operation: Edit): string {
   const last = steps.at(-1) ?? '';
   const kind = parent === undefined ? undefined : text[parent.at];
   if (parent === undefined || (kind !== '{' && kind !== '[')) {
-    throw new Refusal(400, `The patch path ${operation.path} leads nowhere: its parent is missing.`);
+    throw badRequest(`The patch path ${operation.path} leads nowhere: its parent is missing.`);
   }
   const step = kind === '[' && /^\d+$/.test(last) ? Number(last) : last;
   const present =
     kind === '[' && typeof step === 'string' ? undefined : valueSpan(text, [...parent.path, step]);
   const value = operation.value ?? 'null';
   if (kind === '[' && typeof step === 'string' && step !== '-') {
-    throw new Refusal(400, `The patch path ${operation.path} names no array index.`);
+    throw badRequest(`The patch path ${operation.path} names no array index.`);
   }
-  const absent = new Refusal(400, `The patch path ${operation.path} does not exist.`);
+  const absent = badRequest(`The patch path ${operation.path} does not exist.`);
   switch (operation.op) {
     case 'remove': {
       // '-' is the position after the last element, which has nothing to remove.
@@ -200,7 +195,7 @@ function added(left: string, right: string): string {
     return (BigInt(left) + BigInt(right)).toString();
   const sum = Number(left) + Number(right);
   if (left.startsWith('"') || right.startsWith('"') || !Number.isFinite(sum)) {
-    throw new Refusal(400, 'The patch operation incr needs numbers.');
+    throw badRequest('The patch operation incr needs numbers.');
   }
   return String(sum);
 }

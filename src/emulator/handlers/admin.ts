@@ -4,7 +4,7 @@ import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '../partitions/resizing.ts';
 
 function rangeView(request: GatewayRequest, container: ContainerModel, range: RangeModel): JsonObject {
@@ -79,7 +79,7 @@ export function split(request: GatewayRequest): GatewayReply {
   const id = own(options, 'rangeId');
   const durationMs = own(options, 'durationMs') ?? 0;
   if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs <= DAY_MS)) {
-    throw new Refusal(400, 'durationMs must be a number from 0 to one day.');
+    throw badRequest('durationMs must be a number from 0 to one day.');
   }
   const [range = fullestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
   if (durationMs > 0) {
@@ -94,10 +94,10 @@ export function merge(request: GatewayRequest): GatewayReply {
   const container = named(request);
   const ids = own(optionsOf(request), 'rangeIds');
   if (!Array.isArray(ids) || ids.length !== 2)
-    throw new Refusal(400, 'rangeIds must name the two ranges to merge.');
+    throw badRequest('rangeIds must name the two ranges to merge.');
   const [left, right] = rangesById(container, ids);
   if (left === undefined || right === undefined || left === right)
-    throw new Refusal(400, 'A merge needs two ranges.');
+    throw badRequest('A merge needs two ranges.');
   return json(200, {
     ranges: [rangeView(request, container, mergeRanges(request.account, container, left, right))],
   });
@@ -119,8 +119,7 @@ export function shiftClock(request: GatewayRequest): GatewayReply {
   const earliestMs = -request.account.machineMs();
   const latestMs = 100 * 365 * 24 * 3600 * 1000;
   if (typeof offsetMs !== 'number' || !(offsetMs >= earliestMs && offsetMs <= latestMs)) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       'offsetMs must be a number of milliseconds that leads to 1970 or later, at most a hundred years ahead.',
     );
   }
@@ -130,7 +129,7 @@ export function shiftClock(request: GatewayRequest): GatewayReply {
 
 export function setFaults(request: GatewayRequest): GatewayReply {
   const plan = request.anyJsonBody();
-  if (!isObject(plan)) throw new Refusal(400, 'The faults must be an object {seed, rules}.');
+  if (!isObject(plan)) throw badRequest('The faults must be an object {seed, rules}.');
   request.account.faults.set(plan);
   return json(200, request.account.faults.state());
 }

@@ -20,7 +20,7 @@ import {
 } from '../documents/operations.ts';
 import { rangeById, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
-import { Refusal, tooLarge } from '../http/refusal.ts';
+import { badRequest, Refusal, tooLarge } from '../http/refusal.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 import { requireKey } from './items.ts';
 
@@ -63,11 +63,11 @@ function readItems(request: GatewayRequest): Item[] {
     throw tooLarge(REQUEST_BYTES_MAX);
   }
   const parsed = request.anyJsonBody();
-  if (!Array.isArray(parsed)) throw new Refusal(400, 'A batch is a JSON array of operations.');
-  if (parsed.length === 0) throw new Refusal(400, 'Batch request has no operations.');
+  if (!Array.isArray(parsed)) throw badRequest('A batch is a JSON array of operations.');
+  if (parsed.length === 0) throw badRequest('Batch request has no operations.');
   const most = request.account.deviates('batches-of-50') ? OPERATIONS_MAX / 2 : OPERATIONS_MAX;
   if (parsed.length > most) {
-    throw new Refusal(400, `A batch has 1 to ${most} operations, not ${parsed.length}.`);
+    throw badRequest(`A batch has 1 to ${most} operations, not ${parsed.length}.`);
   }
   const { body } = request;
   const start = skipSpace(body, 0);
@@ -92,22 +92,22 @@ function operationOf(
   batchKey: DocumentOperation['key'] | undefined,
 ): DocumentOperation {
   const { parsed, text } = item;
-  if (!isObject(parsed)) throw new Refusal(400, 'An operation of a batch must be a JSON object.');
+  if (!isObject(parsed)) throw badRequest('An operation of a batch must be a JSON object.');
   const type = own(parsed, 'operationType');
   const kind = KINDS.get(type);
   if (kind === undefined) {
     const given = typeof type === 'string' ? type.slice(0, 100) : `of type ${typeof type}`;
-    throw new Refusal(400, `The operation type ${given} is unknown: use ${[...KINDS.keys()].join(', ')}.`);
+    throw badRequest(`The operation type ${given} is unknown: use ${[...KINDS.keys()].join(', ')}.`);
   }
   const stated = own(parsed, 'partitionKey');
   if (stated !== undefined && typeof stated !== 'string') {
-    throw new Refusal(400, 'The partition key of an operation must be a text that contains a JSON array.');
+    throw badRequest('The partition key of an operation must be a text that contains a JSON array.');
   }
   if (stated === undefined && batchKey === undefined)
-    throw new Refusal(400, 'The operation names no partition key.');
+    throw badRequest('The operation names no partition key.');
   const key = stated === undefined ? batchKey : parseKey(container.definition, stated);
   if (key === undefined || (batchKey !== undefined && keyText(key) !== keyText(batchKey))) {
-    throw new Refusal(400, 'All operations of a transactional batch must have the key of the batch.');
+    throw badRequest('All operations of a transactional batch must have the key of the batch.');
   }
   return {
     kind,
@@ -196,7 +196,7 @@ function bulkOne(
 export function bulk(request: GatewayRequest): GatewayReply {
   const container = request.container();
   const rangeId = request.headers['x-ms-documentdb-partitionkeyrangeid'];
-  if (rangeId === undefined) throw new Refusal(400, 'A bulk request names the range it goes to.');
+  if (rangeId === undefined) throw badRequest('A bulk request names the range it goes to.');
   const range = rangeById(container.ranges, rangeId, request.account.machineMs());
   const continuesOnError = request.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
   request.account.admit(container, range, request.priority);

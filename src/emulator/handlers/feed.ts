@@ -1,7 +1,7 @@
 /** Answers a GET on the documents of a container: a change feed, or the plain list. */
 import { readFeed, type ChangeFeedMode } from '../partitions/change-feed.ts';
 import { rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 import { visibleLsn } from '../partitions/sessions.ts';
 import { list, scopeOf } from './query.ts';
 
@@ -11,13 +11,9 @@ function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
   const header = request.headers['a-im']?.trim().toLowerCase();
   if (header === undefined || header === '') return undefined;
   if (header === 'incremental feed') return 'latest-version';
-  if (header !== 'full-fidelity feed')
-    throw new Refusal(400, `The feed ${request.headers['a-im']} is unknown.`);
+  if (header !== 'full-fidelity feed') throw badRequest(`The feed ${request.headers['a-im']} is unknown.`);
   if (request.headers['x-ms-cosmos-changefeed-wire-format-version'] !== WIRE_FORMAT) {
-    throw new Refusal(
-      400,
-      `All versions and deletes change feed needs the wire format version ${WIRE_FORMAT}.`,
-    );
+    throw badRequest(`All versions and deletes change feed needs the wire format version ${WIRE_FORMAT}.`);
   }
   return 'all-versions';
 }
@@ -31,10 +27,7 @@ export function read(request: GatewayRequest): GatewayReply {
   const scope = scopeOf(request, container);
   const range = scope.range ?? (container.ranges.length === 1 ? container.ranges[0] : undefined);
   if (range === undefined) {
-    throw new Refusal(
-      400,
-      'A change feed of several ranges is read range by range: name one, or a partition key.',
-    );
+    throw badRequest('A change feed of several ranges is read range by range: name one, or a partition key.');
   }
   account.admit(container, range, request.priority);
   const seen = visibleLsn(account, range, request.headers['x-ms-session-token']);

@@ -18,13 +18,13 @@ import {
 } from '../documents/operations.ts';
 import { refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../partitions/sessions.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 
 export function requireKey(request: GatewayRequest, container: ContainerModel): DocumentOperation['key'] {
   const header = request.headers['x-ms-documentdb-partitionkey'];
-  if (header === undefined) throw new Refusal(400, 'The request names no partition key.');
+  if (header === undefined) throw badRequest('The request names no partition key.');
   return parseKey(container.definition, header);
 }
 

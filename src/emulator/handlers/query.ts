@@ -15,7 +15,7 @@ import { hasCompositeIndex } from '../query/pages/composite-index.ts';
 import { needsPlan, planOf } from '../query/pages/plan.ts';
 import { countPage, type CompiledQuery, type Documents, type StoredDocument } from '../query/pages/pages.ts';
 import { compileQuery, runPage, type QuerySpec } from '../query/query.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
 import { metricsHeaders } from './query-metrics.ts';
 
@@ -67,8 +67,7 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
   const min = request.headers['x-ms-start-epk'] ?? range.min;
   const max = request.headers['x-ms-end-epk'] || range.max;
   if (!/^[0-9A-F]*$/.test(min) || !/^[0-9A-F]+$/.test(max) || min >= max) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The part ${min}..${max} of the hash space is invalid: use upper-case hex, start below end.`,
     );
   }
@@ -99,8 +98,7 @@ function isWhole({ range, min, max }: Scope): boolean {
 function refuseCrossing(request: GatewayRequest, container: ContainerModel, query: CompiledQuery): void {
   if (request.headers['x-ms-documentdb-query-enablecrosspartition']?.toLowerCase() === 'true') return;
   if (container.definition.keyPaths.every(query.requires)) return;
-  throw new Refusal(
-    400,
+  throw badRequest(
     'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to true, ' +
       'specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
   );
@@ -175,15 +173,13 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   const query = compileQuery(spec);
   if (request.method === 'POST' && isWhole(scope)) refuseCrossing(request, container, query);
   if (!hasCompositeIndex(own(container.body, 'indexingPolicy'), query.statement.orderBy)) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       'The order by query does not have a corresponding composite index that it can be served from.',
     );
   }
   const beganMs = request.account.machineMs();
   if (request.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       'The results of this query must be merged across ranges: request its plan, then query each range.',
       {
         substatus: 1004,

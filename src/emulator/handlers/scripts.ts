@@ -5,7 +5,7 @@ import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from 
 import { requireName } from '../account/container-definition.ts';
 import type { JsonObject } from '../json/json-value.ts';
 import type { ScriptRow } from '../storage/catalog-store.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 import { childRidMaker } from '../storage/resource-ids.ts';
 import { listReply } from './resources.ts';
 
@@ -72,8 +72,7 @@ export function list(request: GatewayRequest): GatewayReply {
 export function replace(request: GatewayRequest): GatewayReply {
   const before = find(request);
   const body = request.jsonBody();
-  if (requireName(body, 'script') !== before.id)
-    throw new Refusal(400, 'The id of a script cannot be changed.');
+  if (requireName(body, 'script') !== before.id) throw badRequest('The id of a script cannot be changed.');
   return save(request, 200, before, body);
 }
 

@@ -8,7 +8,7 @@ import type { LocalAccount } from '../account/account.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { positionOf } from '../storage/document-store.ts';
 import { childNumber, isDatabaseRid } from '../storage/resource-ids.ts';
-import { Refusal } from './refusal.ts';
+import { badRequest } from './refusal.ts';
 import { signedResource, type SignedResource } from './routes.ts';
 
 interface Address {
@@ -66,6 +66,6 @@ function segmentsOf(url: string): string[] {
       .filter((step) => step !== '')
       .map((step) => decodeURIComponent(step));
   } catch {
-    throw new Refusal(400, 'The path is not a valid URL path.');
+    throw badRequest('The path is not a valid URL path.');
   }
 }

@@ -21,7 +21,7 @@ import { refusalFromFault, type FaultEffect, type FaultTarget } from './faults.t
 import * as containers from '../handlers/containers.ts';
 import { locate } from '../documents/operations.ts';
 import { sessionTokensFor } from '../partitions/sessions.ts';
-import { Refusal, statusName, tooLarge } from './refusal.ts';
+import { badRequest, Refusal, statusName, tooLarge } from './refusal.ts';
 import { findRoute, type Route, type SignedResource } from './routes.ts';
 
 /** The largest body that is accepted: a document of 2 MB, and the system properties that clients may send with it. */
@@ -224,8 +224,7 @@ function spoiled(
 function refuseStronger(asked: string | undefined, level: Settings['consistency']): void {
   const levels: readonly string[] = CONSISTENCY_LEVELS;
   if (asked === undefined || levels.indexOf(asked) >= levels.indexOf(level)) return;
-  throw new Refusal(
-    400,
+  throw badRequest(
     `ConsistencyLevel ${asked} is stronger than the default consistency level of the account, ${level}.`,
   );
 }
@@ -256,7 +255,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
 
 /** Decodes a body as UTF-8. Invalid UTF-8 is refused, because a document must be returned byte for byte. */
 function decode(body: Buffer): string {
-  if (!isUtf8(body)) throw new Refusal(400, 'The request body is not valid UTF-8.');
+  if (!isUtf8(body)) throw badRequest('The request body is not valid UTF-8.');
   return body.toString('utf8');
 }
 

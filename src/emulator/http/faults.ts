@@ -7,7 +7,7 @@
  * valid plan replaces the previous plan as a whole.
  */
 import { type Random, seededRandom } from '../../lib/random.ts';
-import { Refusal } from './refusal.ts';
+import { badRequest, Refusal } from './refusal.ts';
 
 const OPS = [
   'read-feed',
@@ -282,5 +282,5 @@ function listOf(value: unknown, where: string): readonly unknown[] {
 }
 
 function refuse(where: string, rule: string): Refusal {
-  return new Refusal(400, `${where} ${rule}`);
+  return badRequest(`${where} ${rule}`);
 }

@@ -28,6 +28,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns the refusal of a request that breaks a rule of the service. */
+export function badRequest(message: string, parts?: RefusalParts): Refusal {
+  return new Refusal(400, message, parts);
+}
+
 /** Returns the refusal of a request that has too many bytes. Some clients look for the service's words in it. */
 export function tooLarge(bytesMax: number): Refusal {
   const message = `Message: {"Errors":["Request size is too large"]}. The request has more than ${bytesMax} bytes.`;

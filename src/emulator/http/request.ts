@@ -7,7 +7,7 @@ import { REFUSED_RU } from '../partitions/charges.ts';
 import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { maxDepth } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
-import { Refusal, statusName } from './refusal.ts';
+import { badRequest, Refusal, statusName } from './refusal.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
 import type { Priority } from '../partitions/ru-meter.ts';
 import { sessionToken } from '../partitions/sessions.ts';
@@ -52,8 +52,7 @@ export class GatewayRequest {
     const container = this.account.container(this.segment(1), this.segment(3));
     const intended = this.headers['x-ms-cosmos-intended-collection-rid'] || container.rid;
     if (intended === container.rid) return container;
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The container ${container.id} has the resource id ${container.rid}, but the request is meant for ${intended}: ` +
         'the container was deleted and created again. Read the container, then repeat the request.',
       { substatus: WRONG_CONTAINER },
@@ -62,16 +61,16 @@ export class GatewayRequest {
 
   jsonBody(): JsonObject {
     if (maxDepth(this.body) > BODY_DEPTH_MAX) {
-      throw new Refusal(400, `The request body is nested more than ${BODY_DEPTH_MAX} levels deep.`);
+      throw badRequest(`The request body is nested more than ${BODY_DEPTH_MAX} levels deep.`);
     }
     const parsed = this.anyJsonBody();
-    if (!isObject(parsed)) throw new Refusal(400, 'The request body must be a JSON object.');
+    if (!isObject(parsed)) throw badRequest('The request body must be a JSON object.');
     return parsed;
   }
 
   anyJsonBody(): unknown {
     const parsed = parseJson(this.body);
-    if (parsed === undefined) throw new Refusal(400, 'The request body is not valid JSON.');
+    if (parsed === undefined) throw badRequest('The request body is not valid JSON.');
     return parsed;
   }
 
@@ -89,7 +88,7 @@ export class GatewayRequest {
     if (header === undefined || header === '') return undefined;
     const count = Number(header);
     if (!Number.isInteger(count) || count < -1 || count === 0) {
-      throw new Refusal(400, `The max item count ${header} is invalid: use -1 or a whole number from 1.`);
+      throw badRequest(`The max item count ${header} is invalid: use -1 or a whole number from 1.`);
     }
     return count === -1 ? undefined : Math.min(count, PAGE_ITEMS_MAX);
   }

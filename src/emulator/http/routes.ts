@@ -15,7 +15,7 @@ import * as items from '../handlers/items.ts';
 import * as offers from '../handlers/offers.ts';
 import * as query from '../handlers/query.ts';
 import * as scripts from '../handlers/scripts.ts';
-import { Refusal } from './refusal.ts';
+import { badRequest, Refusal } from './refusal.ts';
 
 export interface Route {
   readonly op: FaultOp | 'admin';
@@ -168,7 +168,7 @@ function refuseUnsupported(segments: readonly string[]): void {
       throw new Refusal(501, `${kinds[kind]} are not supported by this emulator.`);
   }
   if (segments[0] === 'offers' && segments.length > 2)
-    throw new Refusal(400, `/${segments.join('/')} is not the address of an offer: use /offers/ and its id.`);
+    throw badRequest(`/${segments.join('/')} is not the address of an offer: use /offers/ and its id.`);
 }
 
 /** What a client signs about a path: the resource type, and the id of the resource or of its parent. */

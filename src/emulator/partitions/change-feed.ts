@@ -11,7 +11,7 @@ import { EMPTY_POLL_RU, feedCharge, roundRu } from './charges.ts';
 import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { RangeModel } from './ranges.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 import { elementsOf, withoutMembers } from '../json/json-text.ts';
 
 export type ChangeFeedMode = 'latest-version' | 'all-versions';
@@ -52,9 +52,9 @@ function etagOf(mode: ChangeFeedMode, lsn: number): string {
 
 function parsePosition(account: LocalAccount, mode: ChangeFeedMode, etag: string): number {
   const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
-  if (digits === undefined) throw new Refusal(400, `Invalid Continuation Token: ${etag} in if-none-match.`);
+  if (digits === undefined) throw badRequest(`Invalid Continuation Token: ${etag} in if-none-match.`);
   if (mark !== MARK[mode] && !account.deviates('feeds-share-positions'))
-    throw new Refusal(400, `The continuation ${etag} is of the other mode of the change feed.`);
+    throw badRequest(`The continuation ${etag} is of the other mode of the change feed.`);
   return Number(digits);
 }
 
@@ -71,8 +71,7 @@ function startOf(account: LocalAccount, request: FeedRequest): Start {
     return { after: parsePosition(account, request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
   const timeMs = Date.parse(ifModifiedSince);
-  if (Number.isNaN(timeMs))
-    throw new Refusal(400, `The date ${ifModifiedSince} in if-modified-since is invalid.`);
+  if (Number.isNaN(timeMs)) throw badRequest(`The date ${ifModifiedSince} in if-modified-since is invalid.`);
   return { after: 0, afterTs: Math.floor(timeMs / 1000) };
 }
 
@@ -100,11 +99,10 @@ export function dropOldChanges(account: LocalAccount): void {
 function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   if (request.mode === 'latest-version') return;
   if (!account.settings.avad) {
-    throw new Refusal(400, 'All versions and deletes change feed must be enabled on the account to be read.');
+    throw badRequest('All versions and deletes change feed must be enabled on the account to be read.');
   }
   if (request.ifNoneMatch === undefined) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       'You must read the change feed from within the retention period. An all versions and deletes change feed starts ' +
         'now or from a continuation, not from the beginning or a time.',
     );
@@ -114,7 +112,7 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
     request.ifNoneMatch !== '*' &&
     parsePosition(account, request.mode, request.ifNoneMatch) < request.range.avadFloor
   ) {
-    throw new Refusal(400, 'The continuation is older than the retention period of the change feed.');
+    throw badRequest('The continuation is older than the retention period of the change feed.');
   }
 }
 

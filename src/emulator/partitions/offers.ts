@@ -3,7 +3,7 @@
  * needs, and the minimum after an earlier peak. The numbers are the service's (facts SVC-28 and SVC-36).
  */
 import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest } from '../http/refusal.ts';
 
 export type ProvisionedThroughput =
   | { readonly mode: 'manual'; readonly ru: number }
@@ -28,11 +28,10 @@ export const DEFAULT_THROUGHPUT: ProvisionedThroughput = { mode: 'manual', ru: 4
 
 function checked(mode: ProvisionedThroughput['mode'], ru: unknown): ProvisionedThroughput {
   if (typeof ru !== 'number' || !Number.isInteger(ru)) {
-    throw new Refusal(400, 'The offer throughput must be a whole number of RU/s.');
+    throw badRequest('The offer throughput must be a whole number of RU/s.');
   }
   if (ru < FLOOR[mode] || ru > RU_MAX || ru % STEP[mode] !== 0) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The ${mode} throughput ${ru} is out of bounds: ${FLOOR[mode]} to ${RU_MAX} in steps of ${STEP[mode]}.`,
     );
   }
@@ -46,7 +45,7 @@ export function requestedThroughput(
   const manual = headers['x-ms-offer-throughput'];
   const autopilot = headers['x-ms-cosmos-offer-autopilot-settings'];
   if (manual !== undefined && autopilot !== undefined) {
-    throw new Refusal(400, 'A request asks for manual or for autoscale throughput, not for both.');
+    throw badRequest('A request asks for manual or for autoscale throughput, not for both.');
   }
   if (manual !== undefined) return checked('manual', Number(manual));
   if (autopilot === undefined) return undefined;
@@ -61,7 +60,7 @@ function autoscale(settings: unknown): ProvisionedThroughput {
 
 /** Returns the throughput that the body of an offer replace asks for. */
 export function throughputOf(content: unknown): ProvisionedThroughput {
-  if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
+  if (!isObject(content)) throw badRequest('The offer has no content.');
   const autopilot = own(content, 'offerAutopilotSettings');
   if (isObject(autopilot)) return autoscale(autopilot);
   return checked('manual', own(content, 'offerThroughput'));
@@ -91,8 +90,7 @@ export function minimumRu(mode: ProvisionedThroughput['mode'], history: OfferHis
 export function refuseBelowMinimum(throughput: ProvisionedThroughput, history: OfferHistory): void {
   const minimum = minimumRu(throughput.mode, history);
   if (throughput.ru < minimum) {
-    throw new Refusal(
-      400,
+    throw badRequest(
       `The ${throughput.mode} throughput ${throughput.ru} is below the minimum of ${minimum} RU/s for this resource, ` +
         'which follows from its storage and the highest throughput it ever had.',
     );

@@ -9,7 +9,7 @@ import { middleOf } from '../../epk/bounds.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { RangeRow } from '../storage/catalog-store.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 
 export interface RangeModel {
   readonly id: number;
@@ -106,7 +106,7 @@ export function boundBetween(
 /** Returns the two halves of a range, without documents yet. */
 export function halvesOf(kind: KeyKind, range: RangeModel, nextId: number): [RangeModel, RangeModel] {
   const middle = middleOf(kind, range.min, range.max);
-  if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
+  if (middle === undefined) throw badRequest(`Range ${range.id} is too narrow to be split.`);
   return splitAt(range, middle, nextId);
 }
 
@@ -125,7 +125,7 @@ export function splitAt(range: RangeModel, bound: string, nextId: number): [Rang
 /** Returns one range that replaces two adjacent ranges, without documents yet. */
 export function unionOf(left: RangeModel, right: RangeModel, id: number): RangeModel {
   if (left.max !== right.min) {
-    throw new Refusal(400, `Ranges ${left.id} and ${right.id} are not neighbours and cannot be merged.`);
+    throw badRequest(`Ranges ${left.id} and ${right.id} are not neighbours and cannot be merged.`);
   }
   return {
     ...newRange(id, left.min, right.max),

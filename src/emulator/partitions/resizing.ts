@@ -10,7 +10,7 @@ import type { LocalAccount } from '../account/account.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { rangesToCarry } from './offers.ts';
 import { boundBetween, halvesOf, splitAt, rangeToRow, unionOf, type RangeModel } from './ranges.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 
 function exchange(
   account: LocalAccount,
@@ -77,7 +77,7 @@ export function mergeRanges(
   right: RangeModel,
 ): RangeModel {
   if (account.settings.avad) {
-    throw new Refusal(400, 'Ranges cannot be merged while all versions and deletes change feed is enabled.');
+    throw badRequest('Ranges cannot be merged while all versions and deletes change feed is enabled.');
   }
   const [low, high] = left.min <= right.min ? [left, right] : [right, left];
   const merged = unionOf(low, high, container.nextRange);

@@ -6,7 +6,7 @@
  */
 import type { LocalAccount } from '../account/account.ts';
 import type { RangeModel } from './ranges.ts';
-import { Refusal } from '../http/refusal.ts';
+import { badRequest, Refusal } from '../http/refusal.ts';
 
 /** Returns a session token in the form that the SDK parses: `<range>:<version>#<lsn>`. */
 export function sessionToken(range: RangeModel, lsn: number): string {
@@ -31,7 +31,7 @@ function tokenLsn(header: string, range: RangeModel): number | undefined {
     const [id, vector = ''] = part.trim().split(':');
     if (id === undefined || !known.has(id)) continue;
     const digits = vector.includes('#') ? (vector.split('#')[1] ?? '') : vector;
-    if (!/^\d{1,16}$/.test(digits)) throw new Refusal(400, `The session token ${part} is invalid.`);
+    if (!/^\d{1,16}$/.test(digits)) throw badRequest(`The session token ${part} is invalid.`);
     newest = Math.max(newest ?? 0, Number(digits));
   }
   return newest;
