@@ -4,7 +4,7 @@
  *
  * Invariant: both kinds are one transaction with one LSN, and the reply has one result for each operation.
  */
-import { rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import { isTrue, rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { isObject, own } from '../json/json-value.ts';
@@ -198,7 +198,7 @@ export function bulk(request: GatewayRequest): GatewayReply {
   const rangeId = request.headers['x-ms-documentdb-partitionkeyrangeid'];
   if (rangeId === undefined) throw badRequest('A bulk request names the range it goes to.');
   const range = rangeById(container.ranges, rangeId, request.account.machineMs());
-  const continuesOnError = request.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
+  const continuesOnError = isTrue(request.headers, 'x-ms-cosmos-batch-continue-on-error');
   request.account.admit(container, range, request.priority);
   const items = readItems(request);
   const results = WriteTransaction.run(request.account, container, (transaction) => {

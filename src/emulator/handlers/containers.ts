@@ -1,6 +1,7 @@
 /** Answers requests for containers: definitions, quotas and statistics, ranges, and the empty feed of conflicts. */
 import { createHash } from 'node:crypto';
 import {
+  isTrue,
   json,
   METADATA_READ_RU,
   METADATA_WRITE_RU,
@@ -33,7 +34,7 @@ function headersOf(container: ContainerModel): Record<string, string> {
 
 /** Returns counts and sizes as headers in the service's form, if the client asks for them. */
 function quotaHeaders(request: GatewayRequest, container: ContainerModel): Record<string, string> {
-  if (request.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
+  if (!isTrue(request.headers, 'x-ms-documentdb-populatequotainfo')) return {};
   const { account } = request;
   const count = (kind: string): number => account.catalog.scripts(container.number, kind).length;
   const kb = Math.ceil(container.bytes / 1024);
@@ -51,7 +52,7 @@ function quotaHeaders(request: GatewayRequest, container: ContainerModel): Recor
 
 /** Returns the size of each range and its largest keys, if the client asks for them. */
 function statistics(request: GatewayRequest, container: ContainerModel): JsonObject {
-  if (request.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
+  if (!isTrue(request.headers, 'x-ms-documentdb-populatepartitionstatistics')) return {};
   const ranges = container.ranges.map((range) => ({
     id: String(range.id),
     sizeInKB: Math.ceil(range.bytes / 1024),

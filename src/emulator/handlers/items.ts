@@ -57,7 +57,7 @@ function refuseUnsupported(request: GatewayRequest): void {
   }
 }
 
-function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
+export function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
   refuseUnsupported(request);
   const { account, priority } = request;
   const container = request.container();
@@ -109,13 +109,6 @@ function replyTo(
   const body = isWrite && request.wantsNoContent ? undefined : outcome.text;
   return { status: outcome.status, body, headers, chargeRu: outcome.chargeRu };
 }
-
-export const create = (request: GatewayRequest): GatewayReply => perform(request, 'create');
-export const upsert = (request: GatewayRequest): GatewayReply => perform(request, 'upsert');
-export const read = (request: GatewayRequest): GatewayReply => perform(request, 'read');
-export const replace = (request: GatewayRequest): GatewayReply => perform(request, 'replace');
-export const patch = (request: GatewayRequest): GatewayReply => perform(request, 'patch');
-export const remove = (request: GatewayRequest): GatewayReply => perform(request, 'delete');
 
 /** Deletes every document of one key, before the answer. The service deletes them in the background. */
 export function removeKey(request: GatewayRequest): GatewayReply {

@@ -4,7 +4,7 @@
  *
  * Invariant: the emulator scans and has no index, so the report names none that was used and none that would help.
  */
-import type { GatewayRequest } from '../http/request.ts';
+import { isTrue, type GatewayRequest } from '../http/request.ts';
 import type { QueryPage } from '../query/pages/pages.ts';
 
 const INDEXES_1 = {
@@ -23,7 +23,7 @@ export function metricsHeaders(
   page: QueryPage,
   tookMs: number,
 ): Record<string, string> {
-  const asksFor = (name: string): boolean => request.headers[name]?.toLowerCase() === 'true';
+  const asksFor = (name: string): boolean => isTrue(request.headers, name);
   const headers: Record<string, string> = {};
   if (asksFor('x-ms-documentdb-populatequerymetrics'))
     headers['x-ms-documentdb-query-metrics'] = metricsOf(page, tookMs);

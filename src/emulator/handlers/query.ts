@@ -4,7 +4,14 @@
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
-import { json, pathHeaders, rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import {
+  isTrue,
+  json,
+  pathHeaders,
+  rangeHeaders,
+  type GatewayReply,
+  type GatewayRequest,
+} from '../http/request.ts';
 import { queryCharge } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { own, parseJson } from '../json/json-value.ts';
@@ -96,7 +103,7 @@ function isWhole({ range, min, max }: Scope): boolean {
  * one value for each part of the key.
  */
 function refuseCrossing(request: GatewayRequest, container: ContainerModel, query: CompiledQuery): void {
-  if (request.headers['x-ms-documentdb-query-enablecrosspartition']?.toLowerCase() === 'true') return;
+  if (isTrue(request.headers, 'x-ms-documentdb-query-enablecrosspartition')) return;
   if (container.definition.keyPaths.every(query.requires)) return;
   throw badRequest(
     'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to true, ' +

@@ -8,7 +8,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from './refusal.ts';
-import { isQuery } from './request.ts';
+import { isQuery, isTrue, type Headers } from './request.ts';
 
 export interface AuthRequest {
   readonly method: string;
@@ -16,8 +16,7 @@ export interface AuthRequest {
   readonly resourceType: string;
   /** The path as the client signs it: names are decoded and keep their case, and no slash is at either end. */
   readonly resourceId: string;
-  /** The request's headers; their names are in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Headers;
 }
 
 export interface AuthSettings {
@@ -186,10 +185,10 @@ function readClaims(jwt: string): JsonObject | undefined {
 function isRead(request: AuthRequest): boolean {
   const method = request.method.toUpperCase();
   if (method === 'GET' || method === 'HEAD') return true;
-  const says = (name: string): boolean => request.headers[name]?.toLowerCase() === 'true';
-  if (method !== 'POST' || says('x-ms-cosmos-is-batch-request') || says('x-ms-documentdb-is-upsert'))
-    return false;
-  return isQuery(request.headers) || says('x-ms-cosmos-is-query-plan-request');
+  const { headers } = request;
+  if (method !== 'POST' || isTrue(headers, 'x-ms-cosmos-is-batch-request')) return false;
+  if (isTrue(headers, 'x-ms-documentdb-is-upsert')) return false;
+  return isQuery(headers) || isTrue(headers, 'x-ms-cosmos-is-query-plan-request');
 }
 
 function isControlPlaneWrite(request: AuthRequest): boolean {

@@ -8,6 +8,7 @@
  */
 import { isIP } from 'node:net';
 import { Refusal } from './refusal.ts';
+import type { Headers } from './request.ts';
 
 /** The names by which clients may reach the server. */
 export interface ServerNames {
@@ -21,8 +22,6 @@ export function serverNames(host: string, others: readonly string[]): ServerName
   const anyAddress = host === '0.0.0.0' || host === '::';
   return { allowed: new Set([host, ...others].map((name) => name.toLowerCase())), anyAddress };
 }
-
-type Headers = Readonly<Record<string, string | undefined>>;
 
 /** Throws a Refusal 403 for a request that a page of another site may have sent. */
 export function refuseWebPages(headers: Headers, names: ServerNames): void {

@@ -15,7 +15,7 @@ import { CONSISTENCY_LEVELS, type Settings } from '../account/settings.ts';
 import { addressOf } from './address.ts';
 import { authorize, type AuthSettings } from './auth.ts';
 import { refuseOtherMachines, refuseWebPages, type ServerNames } from './callers.ts';
-import { GatewayRequest, refusalReply, type GatewayReply } from './request.ts';
+import { GatewayRequest, refusalReply, type GatewayReply, type Headers } from './request.ts';
 import { parseKey } from '../account/container-definition.ts';
 import { refusalFromFault, type FaultEffect, type FaultTarget } from './faults.ts';
 import * as containers from '../handlers/containers.ts';
@@ -33,8 +33,6 @@ const SCHEMA_VERSION = '1.16';
 const CONTENT_PATH = 'x-ms-alt-content-path';
 const CONSISTENCY = 'x-ms-consistency-level';
 const SESSION_TOKEN = 'x-ms-session-token';
-
-type Headers = Readonly<Record<string, string | undefined>>;
 
 /** The account's keys, base64. */
 type Keys = Pick<AuthSettings, 'key' | 'readonlyKey'>;

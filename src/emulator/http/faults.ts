@@ -9,74 +9,6 @@
 import { type Random, seededRandom } from '../../lib/random.ts';
 import { badRequest, Refusal } from './refusal.ts';
 
-const OPS = [
-  'read-feed',
-  'batch',
-  'create',
-  'upsert',
-  'replace',
-  'patch',
-  'delete',
-  'read',
-  'query',
-  'pkranges',
-  'account',
-  'database',
-  'container',
-  'offer',
-  'script',
-] as const;
-
-export type FaultOp = (typeof OPS)[number];
-
-export interface FaultTarget {
-  readonly op: FaultOp;
-  readonly db?: string;
-  readonly coll?: string;
-  readonly rangeId?: string;
-}
-
-/** What a rule changes about a request and its answer. Fields that are left out change nothing. */
-export interface FaultEffect {
-  /** The status with which the request is refused. The operation is not done. */
-  readonly status?: number;
-  readonly substatus?: number;
-  readonly retryAfterMs?: number;
-  readonly message?: string;
-  readonly delayMs?: number;
-  /**
-   * When the delay takes place. `before` (the default): before the operation, which is done even if the client has
-   * disconnected by then. `after`: between the operation and its answer. `reply`: between the head of the answer and
-   * its body.
-   */
-  readonly delayAt?: 'before' | 'after' | 'reply';
-  /** The connection is cut before the operation is done, or after it is committed. */
-  readonly reset?: 'before' | 'after';
-  /** The request gets no answer. The operation is not done (`before`), or it is committed (`after`). */
-  readonly hang?: 'before' | 'after';
-  readonly body?: 'empty' | 'html' | 'truncated';
-  /** Lower-case names of the headers that the answer lacks. */
-  readonly dropHeaders?: readonly string[];
-  /** By how many milliseconds the date of the answer is wrong. */
-  readonly dateOffMs?: number;
-  /** Changes a list of ranges: the last range is missing, or the list is from before the latest split or merge. */
-  readonly pkranges?: 'incomplete' | 'stale';
-}
-
-export interface FaultRule {
-  /** Values that a request must have. An empty `match` matches every request. */
-  readonly match: Partial<FaultTarget>;
-  /** The rule fires at every Nth match only: the Nth, the 2Nth, the 3Nth, ... */
-  readonly every?: number;
-  /** The probability with which the rule fires at a match; with `every`, at every Nth match. */
-  readonly probability?: number;
-  /** How many times the rule fires at most. */
-  readonly times?: number;
-  /** How many matches the rule ignores before it counts for `every`. */
-  readonly after?: number;
-  readonly effect: FaultEffect;
-}
-
 interface Armed {
   readonly rule: FaultRule;
   readonly random: Random;
@@ -102,7 +34,7 @@ export class Faults {
 
   /** Replaces all rules by those of a plan, `{seed?, rules}`. A Refusal 400 names the first invalid field. */
   set(plan: unknown): void {
-    const { seed = 0, rules } = readShape(plan, 'faults', PLAN);
+    const { seed = 0, rules } = shape(PLAN)(plan, 'faults');
     if (rules === undefined) throw refuse('faults.rules', 'is missing');
     this.#seed = seed;
     this.#armed = rules.map((rule, index) => ({
@@ -155,7 +87,7 @@ export function refusalFromFault(effect: FaultEffect | undefined): Refusal | und
   return new Refusal(status, message, { substatus, retryAfterMs });
 }
 
-function matches(match: Partial<FaultTarget>, target: FaultTarget): boolean {
+function matches(match: FaultMatch, target: FaultTarget): boolean {
   return Object.entries(match).every(([name, wanted]) => target[name as keyof FaultTarget] === wanted);
 }
 
@@ -169,65 +101,101 @@ function fires(armed: Armed): boolean {
   return true;
 }
 
-// Reading a plan. Each kind of object has one table of its fields, which the compiler keeps complete. A field that is
-// not in the table is refused.
+// Reading a plan. Each kind of object has one table of its fields, from which its type follows. A field that is not in
+// the table is refused.
 
 type Reader<T> = (value: unknown, where: string) => T;
-type Shape<T> = { readonly [K in keyof T]-?: Reader<Exclude<T[K], undefined>> };
+type Shape = Readonly<Record<string, Reader<unknown>>>;
+type Fields<S extends Shape> = { readonly [K in keyof S]?: ReturnType<S[K]> };
 
-interface Plan {
-  readonly seed?: number;
-  readonly rules?: readonly FaultRule[];
-}
+/** The values by which a rule selects requests. */
+const MATCH = {
+  op: oneOf([
+    'read-feed',
+    'batch',
+    'create',
+    'upsert',
+    'replace',
+    'patch',
+    'delete',
+    'read',
+    'query',
+    'pkranges',
+    'account',
+    'database',
+    'container',
+    'offer',
+    'script',
+  ]),
+  db: text,
+  coll: text,
+  rangeId: text,
+};
 
-const MATCH: Shape<FaultTarget> = { op: oneOf(OPS), db: text, coll: text, rangeId: text };
-
-const EFFECT: Shape<FaultEffect> = {
+/** What a rule changes about a request and its answer. Fields that are left out change nothing. */
+const EFFECT = {
+  /** The status with which the request is refused. The operation is not done. */
   status: wholeNumber(200, 599),
   substatus: wholeNumber(0, 99_999),
   retryAfterMs: wholeNumber(0, DELAY_MAX_MS),
   message: text,
   delayMs: wholeNumber(0, DELAY_MAX_MS),
+  /**
+   * When the delay takes place. `before` (the default): before the operation, which is done even if the client has
+   * disconnected by then. `after`: between the operation and its answer. `reply`: between the head of the answer and
+   * its body.
+   */
   delayAt: oneOf(['before', 'after', 'reply']),
+  /** The connection is cut before the operation is done, or after it is committed. */
   reset: oneOf(['before', 'after']),
+  /** The request gets no answer. The operation is not done (`before`), or it is committed (`after`). */
   hang: oneOf(['before', 'after']),
   body: oneOf(['empty', 'html', 'truncated']),
-  dropHeaders: (value, where) =>
-    listOf(value, where).map((name, index) => text(name, `${where}[${index}]`).toLowerCase()),
+  /** Lower-case names of the headers that the answer lacks. */
+  dropHeaders: listOf((name, where) => text(name, where).toLowerCase()),
+  /** By how many milliseconds the date of the answer is wrong. */
   dateOffMs: wholeNumber(-DATE_OFF_MAX_MS, DATE_OFF_MAX_MS),
+  /** Changes a list of ranges: the last range is missing, or the list is from before the latest split or merge. */
   pkranges: oneOf(['incomplete', 'stale']),
 };
 
-const RULE: Shape<FaultRule> = {
-  match: (value, where) => readShape<FaultTarget>(value, where, MATCH),
+const RULE = {
+  /** Values that a request must have. An empty `match` matches every request. */
+  match: shape(MATCH),
+  /** The rule fires at every Nth match only: the Nth, the 2Nth, the 3Nth, ... */
   every: wholeNumber(1, COUNT_MAX),
-  probability: (value, where) => {
+  /** The probability with which the rule fires at a match; with `every`, at every Nth match. */
+  probability: (value: unknown, where: string) => {
     if (typeof value !== 'number' || !(value >= 0 && value <= 1))
       throw refuse(where, 'must be a number from 0 to 1');
     return value;
   },
+  /** How many times the rule fires at most. */
   times: wholeNumber(1, COUNT_MAX),
+  /** How many matches the rule ignores before it counts for `every`. */
   after: wholeNumber(0, COUNT_MAX),
   effect: readEffect,
 };
 
-const PLAN: Shape<Plan> = {
+const PLAN = {
   seed: wholeNumber(0, 0xffff_ffff),
-  rules: (value, where) => {
-    const rules = listOf(value, where);
-    if (rules.length > RULES_MAX) throw refuse(where, `must have at most ${RULES_MAX} entries`);
-    return rules.map((rule, index) => readRule(rule, `${where}[${index}]`));
-  },
+  rules: listOf(readRule, RULES_MAX),
 };
 
+type FaultMatch = Fields<typeof MATCH>;
+export type FaultOp = NonNullable<FaultMatch['op']>;
+export type FaultTarget = FaultMatch & { readonly op: FaultOp };
+export type FaultEffect = Fields<typeof EFFECT>;
+export type FaultRule = Fields<typeof RULE> & { readonly match: FaultMatch; readonly effect: FaultEffect };
+
 function readRule(value: unknown, where: string): FaultRule {
-  const { match = {}, effect, ...when } = readShape<FaultRule>(value, where, RULE);
+  const { match = {}, effect, ...when } = shape(RULE)(value, where);
   if (effect === undefined) throw refuse(`${where}.effect`, 'is missing');
   return Object.freeze({ match, ...when, effect });
 }
 
 function readEffect(value: unknown, where: string): FaultEffect {
-  const effect = readShape<FaultEffect>(value, where, EFFECT);
+  const effect = shape(EFFECT)(value, where);
   const needs = (field: keyof FaultEffect, other: keyof FaultEffect): void => {
     if (effect[field] !== undefined && effect[other] === undefined)
       throw refuse(`${where}.${field}`, `needs ${other} as well`);
@@ -242,17 +210,17 @@ function readEffect(value: unknown, where: string): FaultEffect {
   return effect;
 }
 
-function readShape<T extends object>(value: unknown, where: string, shape: Shape<T>): Partial<T> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw refuse(where, 'must be an object');
-  const result: Partial<T> = {};
-  for (const [name, raw] of Object.entries(value)) {
-    if (!Object.hasOwn(shape, name))
-      throw refuse(`${where}.${name}`, `is unknown; known are ${Object.keys(shape).join(', ')}`);
-    const field = name as keyof T & string; // hasOwn has just found the name in the shape
-    result[field] = shape[field](raw, `${where}.${name}`);
-  }
-  return Object.freeze(result);
+function shape<S extends Shape>(fields: S): Reader<Fields<S>> {
+  return (value, where) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw refuse(where, 'must be an object');
+    const entries = Object.entries(value).map(([name, raw]: [string, unknown]) => {
+      const read = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (read !== undefined) return [name, read(raw, `${where}.${name}`)];
+      throw refuse(`${where}.${name}`, `is unknown; known are ${Object.keys(fields).join(', ')}`);
+    });
+    return Object.freeze(Object.fromEntries(entries)) as Fields<S>;
+  };
 }
 
 function wholeNumber(least: number, most: number): Reader<number> {
@@ -276,9 +244,12 @@ function text(value: unknown, where: string): string {
   return value;
 }
 
-function listOf(value: unknown, where: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw refuse(where, 'must be an array');
-  return value;
+function listOf<T>(read: Reader<T>, most = Infinity): Reader<readonly T[]> {
+  return (value, where) => {
+    if (!Array.isArray(value)) throw refuse(where, 'must be an array');
+    if (value.length > most) throw refuse(where, `must have at most ${most} entries`);
+    return value.map((one, index) => read(one, `${where}[${index}]`));
+  };
 }
 
 function refuse(where: string, rule: string): Refusal {

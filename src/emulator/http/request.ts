@@ -20,12 +20,15 @@ export interface GatewayReply {
   readonly chargeRu?: number | undefined;
 }
 
+/** The headers of a request; their names are in lower case. */
+export type Headers = Readonly<Record<string, string | undefined>>;
+
 export class GatewayRequest {
   readonly account: LocalAccount;
   readonly method: string;
   /** The decoded steps of the path. */
   readonly segments: readonly string[];
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Headers;
   /** The URL at which clients reach the account. */
   readonly endpoint: string;
   /** The body as text. It is empty until the request has been authorized. */
@@ -109,10 +112,14 @@ const BODY_DEPTH_MAX = 500;
 export const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
 
+/** Returns whether a header says true, in any case. */
+export function isTrue(headers: Headers, name: string): boolean {
+  return headers[name]?.toLowerCase() === 'true';
+}
+
 /** Returns whether a POST is a query. SDKs say so in three ways: by one of two headers, or by the content type alone. */
-export function isQuery(headers: GatewayRequest['headers']): boolean {
-  const says = (name: string): boolean => headers[name]?.toLowerCase() === 'true';
-  if (says('x-ms-documentdb-isquery') || says('x-ms-documentdb-query')) return true;
+export function isQuery(headers: Headers): boolean {
+  if (isTrue(headers, 'x-ms-documentdb-isquery') || isTrue(headers, 'x-ms-documentdb-query')) return true;
   return /^\s*application\/query\+json\b/i.test(headers['content-type'] ?? '');
 }
 

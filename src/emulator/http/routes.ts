@@ -3,7 +3,8 @@
  *
  * Invariant: where a path holds a name, a word of the protocol is a name too. A database may be called `colls`.
  */
-import { isQuery, type GatewayRequest, type GatewayReply } from './request.ts';
+import { isQuery, isTrue, type GatewayRequest, type GatewayReply, type Headers } from './request.ts';
+import type { OperationKind } from '../documents/operations.ts';
 import type { FaultOp } from './faults.ts';
 import * as account from '../handlers/account.ts';
 import * as admin from '../handlers/admin.ts';
@@ -24,24 +25,40 @@ export interface Route {
 
 type Table = Readonly<Record<string, Route>>;
 
-const PLAIN: Table = {
+/**
+ * The routes by method and path. A POST has the verb that its headers make of it: a list is queried (QUERY) or gets a
+ * new resource (CREATE).
+ */
+const ROUTES: Table = {
   'GET /': { op: 'account', handle: account.read },
   'GET /dbs': { op: 'database', handle: databases.list },
+  'QUERY /dbs': { op: 'database', handle: databases.list },
+  'CREATE /dbs': { op: 'database', handle: databases.create },
   'GET /dbs/*': { op: 'database', handle: databases.read },
   'DELETE /dbs/*': { op: 'database', handle: databases.remove },
   'GET /dbs/*/colls': { op: 'container', handle: containers.list },
+  'QUERY /dbs/*/colls': { op: 'container', handle: containers.list },
+  'CREATE /dbs/*/colls': { op: 'container', handle: containers.create },
   'GET /dbs/*/colls/*': { op: 'container', handle: containers.read },
   'PUT /dbs/*/colls/*': { op: 'container', handle: containers.replace },
   'DELETE /dbs/*/colls/*': { op: 'container', handle: containers.remove },
   'GET /dbs/*/colls/*/pkranges': { op: 'pkranges', handle: containers.ranges },
   'GET /dbs/*/colls/*/conflicts': { op: 'container', handle: containers.conflicts },
+  'QUERY /dbs/*/colls/*/conflicts': { op: 'container', handle: containers.conflicts },
   'POST /dbs/*/colls/*/operations/partitionkeydelete': { op: 'delete', handle: items.removeKey },
   'GET /dbs/*/colls/*/docs': { op: 'read-feed', handle: feed.read },
-  'GET /dbs/*/colls/*/docs/*': { op: 'read', handle: items.read },
-  'PUT /dbs/*/colls/*/docs/*': { op: 'replace', handle: items.replace },
-  'PATCH /dbs/*/colls/*/docs/*': { op: 'patch', handle: items.patch },
-  'DELETE /dbs/*/colls/*/docs/*': { op: 'delete', handle: items.remove },
+  'QUERY /dbs/*/colls/*/docs': { op: 'query', handle: query.run },
+  'PLAN /dbs/*/colls/*/docs': { op: 'query', handle: query.plan },
+  'CREATE /dbs/*/colls/*/docs': { op: 'create', handle: operation('create') },
+  'UPSERT /dbs/*/colls/*/docs': { op: 'upsert', handle: operation('upsert') },
+  'BULK /dbs/*/colls/*/docs': { op: 'batch', handle: batch.bulk },
+  'ATOMIC /dbs/*/colls/*/docs': { op: 'batch', handle: batch.transactional },
+  'GET /dbs/*/colls/*/docs/*': { op: 'read', handle: operation('read') },
+  'PUT /dbs/*/colls/*/docs/*': { op: 'replace', handle: operation('replace') },
+  'PATCH /dbs/*/colls/*/docs/*': { op: 'patch', handle: operation('patch') },
+  'DELETE /dbs/*/colls/*/docs/*': { op: 'delete', handle: operation('delete') },
   'GET /offers': { op: 'offer', handle: offers.list },
+  'QUERY /offers': { op: 'offer', handle: offers.list },
   'GET /offers/*': { op: 'offer', handle: offers.read },
   'PUT /offers/*': { op: 'offer', handle: offers.replace },
   'GET /_emulator/state': { op: 'admin', handle: admin.state },
@@ -58,40 +75,22 @@ const PLAIN: Table = {
   'POST /dbs/*/colls/*/sprocs/*': { op: 'script', handle: scripts.run },
 };
 
-/** The routes of a POST on a list that has no header which makes it a query, an upsert or a batch. */
-const CREATES: Table = {
-  '/dbs': { op: 'database', handle: databases.create },
-  '/dbs/*/colls': { op: 'container', handle: containers.create },
-  '/dbs/*/colls/*/sprocs': { op: 'script', handle: scripts.create },
-  '/dbs/*/colls/*/triggers': { op: 'script', handle: scripts.create },
-  '/dbs/*/colls/*/udfs': { op: 'script', handle: scripts.create },
-  '/dbs/*/colls/*/docs': { op: 'create', handle: items.create },
-};
-
-const QUERIES: Table = {
-  '/dbs': { op: 'database', handle: databases.list },
-  '/dbs/*/colls': { op: 'container', handle: containers.list },
-  '/dbs/*/colls/*/sprocs': { op: 'script', handle: scripts.list },
-  '/dbs/*/colls/*/triggers': { op: 'script', handle: scripts.list },
-  '/dbs/*/colls/*/udfs': { op: 'script', handle: scripts.list },
-  '/dbs/*/colls/*/conflicts': { op: 'container', handle: containers.conflicts },
-  '/dbs/*/colls/*/docs': { op: 'query', handle: query.run },
-  '/offers': { op: 'offer', handle: offers.list },
-};
-
-const PLAN: Route = { op: 'query', handle: query.plan };
-const UPSERT: Route = { op: 'upsert', handle: items.upsert };
-const BULK: Route = { op: 'batch', handle: batch.bulk };
-const TRANSACTIONAL: Route = { op: 'batch', handle: batch.transactional };
+function operation(kind: OperationKind): Route['handle'] {
+  return (request) => items.perform(request, kind);
+}
 
 function scriptRoutes(kind: string): Table {
   return {
     [`GET /dbs/*/colls/*/${kind}`]: { op: 'script', handle: scripts.list },
+    [`QUERY /dbs/*/colls/*/${kind}`]: { op: 'script', handle: scripts.list },
+    [`CREATE /dbs/*/colls/*/${kind}`]: { op: 'script', handle: scripts.create },
     [`GET /dbs/*/colls/*/${kind}/*`]: { op: 'script', handle: scripts.read },
     [`PUT /dbs/*/colls/*/${kind}/*`]: { op: 'script', handle: scripts.replace },
     [`DELETE /dbs/*/colls/*/${kind}/*`]: { op: 'script', handle: scripts.remove },
   };
 }
+
+const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** The words of the protocol at each level of a path. Every other step is a name. */
 const WORDS_AT: readonly ReadonlySet<string>[] = [
@@ -114,20 +113,13 @@ function patternOf(segments: readonly string[]): string {
   return `/${steps.join('/')}`;
 }
 
-function isTrue(value: string | undefined): boolean {
-  return value?.toLowerCase() === 'true';
-}
-
-type Headers = Readonly<Record<string, string | undefined>>;
-
-function postRoute(pattern: string, headers: Headers): Route | undefined {
-  const isDocuments = pattern === '/dbs/*/colls/*/docs';
-  if (isDocuments && isTrue(headers['x-ms-cosmos-is-batch-request'])) {
-    return isTrue(headers['x-ms-cosmos-batch-atomic']) ? TRANSACTIONAL : BULK;
-  }
-  if (isDocuments && isTrue(headers['x-ms-documentdb-is-upsert'])) return UPSERT;
-  if (isDocuments && isTrue(headers['x-ms-cosmos-is-query-plan-request'])) return PLAN;
-  return (isQuery(headers) ? QUERIES : CREATES)[pattern];
+/** Returns what a POST on a list does. On any list but that of documents, only a query has a header of its own. */
+function verbOf(pattern: string, headers: Headers): string {
+  const says = (name: string): boolean => pattern === '/dbs/*/colls/*/docs' && isTrue(headers, name);
+  if (says('x-ms-cosmos-is-batch-request')) return says('x-ms-cosmos-batch-atomic') ? 'ATOMIC' : 'BULK';
+  if (says('x-ms-documentdb-is-upsert')) return 'UPSERT';
+  if (says('x-ms-cosmos-is-query-plan-request')) return 'PLAN';
+  return isQuery(headers) ? 'QUERY' : 'CREATE';
 }
 
 /**
@@ -135,13 +127,11 @@ function postRoute(pattern: string, headers: Headers): Route | undefined {
  */
 export function findRoute(method: string, segments: readonly string[], headers: Headers): Route {
   const pattern = patternOf(segments);
-  const route =
-    PLAIN[`${method} ${pattern}`] ?? (method === 'POST' ? postRoute(pattern, headers) : undefined);
+  const asGiven = METHODS.includes(method) ? ROUTES[`${method} ${pattern}`] : undefined;
+  const route = asGiven ?? (method === 'POST' ? ROUTES[`${verbOf(pattern, headers)} ${pattern}`] : undefined);
   if (route !== undefined) return route;
   refuseUnsupported(segments);
-  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-  const isKnown =
-    methods.some((other) => PLAIN[`${other} ${pattern}`]) || pattern in CREATES || pattern in QUERIES;
+  const isKnown = [...METHODS, 'QUERY', 'CREATE'].some((verb) => ROUTES[`${verb} ${pattern}`] !== undefined);
   if (isKnown) throw new Refusal(405, `The method ${method} is not allowed for /${segments.join('/')}.`);
   throw new Refusal(404, `There is nothing at /${segments.join('/')}.`);
 }

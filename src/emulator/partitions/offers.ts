@@ -4,6 +4,7 @@
  */
 import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
 import { badRequest } from '../http/refusal.ts';
+import type { Headers } from '../http/request.ts';
 
 export type ProvisionedThroughput =
   | { readonly mode: 'manual'; readonly ru: number }
@@ -39,9 +40,7 @@ function checked(mode: ProvisionedThroughput['mode'], ru: unknown): ProvisionedT
 }
 
 /** Returns the throughput that the headers of a create ask for, if any. */
-export function requestedThroughput(
-  headers: Readonly<Record<string, string | undefined>>,
-): ProvisionedThroughput | undefined {
+export function requestedThroughput(headers: Headers): ProvisionedThroughput | undefined {
   const manual = headers['x-ms-offer-throughput'];
   const autopilot = headers['x-ms-cosmos-offer-autopilot-settings'];
   if (manual !== undefined && autopilot !== undefined) {
