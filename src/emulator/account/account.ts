@@ -12,7 +12,7 @@ import { THROTTLED_RU } from '../partitions/charges.ts';
 import { documentStore } from '../storage/document-store.ts';
 import { Faults } from '../http/faults.ts';
 import { feedStore } from '../storage/feed-store.ts';
-import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
+import { ContainerModel, databaseModel, type DatabaseModel, type OfferModel } from './model.ts';
 import { RU_PER_RANGE_MAX } from '../partitions/offers.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -60,7 +60,7 @@ export class LocalAccount {
   #load(): void {
     const byNumber = new Map<number, DatabaseModel>();
     for (const row of this.catalog.databases()) {
-      const database = new DatabaseModel(row);
+      const database = databaseModel(row);
       byNumber.set(row.number, database);
       this.databases.set(row.id, database);
     }

@@ -14,7 +14,7 @@ import {
   withDefaults,
 } from './container-definition.ts';
 import { own, type JsonObject } from '../json/json-value.ts';
-import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
+import { ContainerModel, databaseModel, type DatabaseModel, type OfferModel } from './model.ts';
 import {
   DEFAULT_THROUGHPUT,
   rangesFor,
@@ -50,7 +50,7 @@ export function createDatabase(
     etag: account.newEtag(),
     ts: account.nowTs(),
   };
-  const database = new DatabaseModel(row);
+  const database = databaseModel(row);
   const offer = throughput === undefined ? undefined : newOffer(account, database, throughput);
   account.transaction(() => {
     account.catalog.insertDatabase(row);

@@ -27,29 +27,16 @@ export interface OfferModel {
   pendingUntilMs: number | undefined;
 }
 
-export class DatabaseModel {
-  readonly number: number;
-  readonly id: string;
-  readonly rid: string;
+export interface DatabaseModel extends Readonly<Omit<DatabaseRow, 'body'>> {
   readonly self: string;
+  readonly link: string;
   readonly body: JsonObject;
-  readonly etag: string;
-  readonly ts: number;
-  readonly containers = new Map<string, ContainerModel>();
+  readonly containers: Map<string, ContainerModel>;
+}
 
-  constructor(row: DatabaseRow) {
-    this.number = row.number;
-    this.id = row.id;
-    this.rid = row.rid;
-    this.self = `dbs/${row.rid}/`;
-    this.body = JSON.parse(row.body) as JsonObject;
-    this.etag = row.etag;
-    this.ts = row.ts;
-  }
-
-  get link(): string {
-    return `dbs/${this.id}`;
-  }
+export function databaseModel({ body, ...row }: DatabaseRow): DatabaseModel {
+  const names = { self: `dbs/${row.rid}/`, link: `dbs/${row.id}` };
+  return { ...row, ...names, body: JSON.parse(body) as JsonObject, containers: new Map() };
 }
 
 export class ContainerModel {

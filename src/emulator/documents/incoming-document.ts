@@ -7,7 +7,7 @@ import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import type { LocalAccount } from '../account/account.ts';
 import { extractKey, itemTtl, keyText } from '../account/container-definition.ts';
 import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
-import { maxDepth, normalizeNumbers, roundNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
+import { maxDepth, normalizeNumbers, mapNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { badRequest, Refusal } from '../http/refusal.ts';
 import { countTerms } from './index-terms.ts';
@@ -18,7 +18,7 @@ const DEPTH_MAX = 128;
 const ID_BYTES_MAX = 1_023;
 const KEY_BYTES_MAX = 2_048;
 
-const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
+const SYSTEM_PROPERTIES: readonly string[] = ['_rid', '_self', '_etag', '_attachments', '_ts'];
 
 export interface IncomingDocument extends DocumentVersion {
   readonly parsed: JsonObject;
@@ -105,20 +105,14 @@ export function receive(
     );
   }
   checkKeyLength(keyValues);
-  let clean = text;
-  for (const name of SYSTEM_PROPERTIES) {
-    if (!Object.hasOwn(parsed, name)) continue;
-    clean = withoutMembers(text, SYSTEM_PROPERTIES);
-    break;
-  }
+  const hasSystemProperty = SYSTEM_PROPERTIES.some((name) => Object.hasOwn(parsed, name));
+  let clean = hasSystemProperty ? withoutMembers(text, new Set(SYSTEM_PROPERTIES)) : text;
   if (account.settings.numbers === 'service') clean = normalizeNumbers(clean);
   if (account.deviates('rounded-integers'))
-    clean = roundNumbers(clean, (text) => /^-?\d{16,}$/.test(text), String);
+    clean = mapNumbers(clean, (text) => (/^-?\d{16,}$/.test(text) ? String(Number(text)) : text));
   if (account.deviates('rounded-fractions'))
-    clean = roundNumbers(
-      clean,
-      (text) => text.includes('.'),
-      (value) => String(Number(value.toFixed(6))),
+    clean = mapNumbers(clean, (text) =>
+      text.includes('.') ? String(Number(Number(text).toFixed(6))) : text,
     );
   const openText = clean.slice(skipSpace(clean, 0), clean.lastIndexOf('}'));
   const bytes = Buffer.byteLength(openText) + 1;

@@ -7,7 +7,14 @@
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
-import { CONFLICT_RU, writeCharge, POINT_MISS_RU, readCharge, replaceCharge } from '../partitions/charges.ts';
+import {
+  CONFLICT_RU,
+  writeCharge,
+  POINT_MISS_RU,
+  readCharge,
+  REFUSED_RU,
+  replaceCharge,
+} from '../partitions/charges.ts';
 import { keyText } from '../account/container-definition.ts';
 import { valueAtPath } from '../json/json-value.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
@@ -99,6 +106,10 @@ export function read(
   return { status: 200, ...seen, text: `${row.text}}` };
 }
 
+function idTaken(chargeRu: number): Refusal {
+  return new Refusal(409, 'Entity with the specified id already exists in the system.', { chargeRu });
+}
+
 function missing(id: string): Refusal {
   return new Refusal(404, `Entity with the specified id does not exist: ${id}`, {
     chargeRu: POINT_MISS_RU,
@@ -124,9 +135,14 @@ function preconditionFailed(row: DocumentRow): Refusal {
   return new Refusal(412, message, { chargeRu: readCharge(row.bytes) });
 }
 
-function requireText(operation: DocumentOperation): string {
-  if (operation.text === undefined) throw badRequest('The operation has no document.');
-  return operation.text;
+/** Returns the document that an operation writes. */
+function receiveFrom(
+  { account, container }: WriteTransaction,
+  operation: DocumentOperation,
+): IncomingDocument {
+  const { text, key, parsed } = operation;
+  if (text === undefined) throw badRequest('The operation has no document.');
+  return receive(account, container, text, key, parsed);
 }
 
 /** Returns the document that an operation names; undefined if it does not exist or has expired. */
@@ -142,13 +158,7 @@ function present(
 
 function put(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
-  const incoming = receive(
-    transaction.account,
-    container,
-    requireText(operation),
-    operation.key,
-    operation.parsed,
-  );
+  const incoming = receiveFrom(transaction, operation);
   const range = rangeOf(container.ranges, incoming.epk);
   // Most creates find no document. Without unique keys the insert itself detects a taken id, which saves a lookup.
   const insertFirst = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
@@ -164,19 +174,14 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
     const row = insert(transaction, range, incoming);
     if (row !== undefined) return written(201, range, row, writeCharge(row.bytes, row.terms));
   }
-  if (before === undefined)
-    throw new Refusal(409, 'Entity with the specified id already exists in the system.');
+  if (before === undefined) throw idTaken(REFUSED_RU);
   if (before.key !== incoming.key) {
     throw new Refusal(409, 'Another partition key value with the same hash holds this id.', {
       substatus: 3302,
       chargeRu: conflictRu(transaction),
     });
   }
-  if (operation.kind === 'create') {
-    throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
-      chargeRu: conflictRu(transaction),
-    });
-  }
+  if (operation.kind === 'create') throw idTaken(conflictRu(transaction));
   checkConditions(transaction, operation, before);
   return overwrite(transaction, range, before, incoming);
 }
@@ -184,13 +189,7 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
 function replace(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
-  const incoming = receive(
-    transaction.account,
-    container,
-    requireText(operation),
-    operation.key,
-    operation.parsed,
-  );
+  const incoming = receiveFrom(transaction, operation);
   const range = rangeOf(container.ranges, incoming.epk);
   const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
   if (before === undefined) throw missing(id);
@@ -204,9 +203,7 @@ function takeId(transaction: WriteTransaction, range: RangeModel, { epk, id }: I
   const other = transaction.find(epk, id);
   if (other === undefined) return;
   if (transaction.hasExpired(other)) return transaction.remove(range, other, true);
-  throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
-    chargeRu: CONFLICT_RU,
-  });
+  throw idTaken(CONFLICT_RU);
 }
 
 function patch(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {

@@ -237,8 +237,7 @@ export function removeStep(text: string, from: number, step: string | number): s
  * Returns the text with numbers as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3. 64-bit integers stay.
  */
 export function normalizeNumbers(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
-    if (token.startsWith('"')) return token;
+  return mapNumbers(text, (token) => {
     if (/^-?\d{1,19}$/.test(token)) {
       const whole = BigInt(token);
       if (BigInt.asIntN(64, whole) === whole) return whole.toString();
@@ -248,13 +247,9 @@ export function normalizeNumbers(text: string): string {
   });
 }
 
-/** Returns the text with the numbers that `isMeant` accepts in the form that `as` gives them. */
-export function roundNumbers(
-  text: string,
-  isMeant: (number: string) => boolean,
-  as: (value: number) => string,
-): string {
+/** Returns the text with each number in the spelling that `respell` gives it. */
+export function mapNumbers(text: string, respell: (number: string) => string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') || !isMeant(token) ? token : as(Number(token)),
+    token.startsWith('"') ? token : respell(token),
   );
 }
