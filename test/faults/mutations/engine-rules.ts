@@ -229,6 +229,20 @@ const EDITS = {
       replace: '',
     },
   ],
+  'children-forget-the-sweep': [
+    {
+      file: 'src/engine/leases/lease-run.ts',
+      find: '({ ...inherited, rangeId: range.id, min, max })',
+      replace: '({ ...inherited, sweepPending: false, rangeId: range.id, min, max })',
+    },
+  ],
+  'settle-forgets-the-slot-of-the-row': [
+    {
+      file: SETTLE,
+      find: '    candidates.set(mapKey(row.slot), { hash: row.slot, key: row.targetKey });\n',
+      replace: '    void row;\n',
+    },
+  ],
   'settled-in-two-slots': [
     {
       file: SETTLE,
@@ -313,6 +327,8 @@ const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: s
   'copied-and-not-waited': ['slots', 'the reply to a create of the copy is lost'],
   'etag-kept-by-settle': ['intents', 'the newer one is not a replay'],
   'settled-takeover-forgotten': ['intents', 'crash after a takeover'],
+  'children-forget-the-sweep': ['anchors', 'and the range splits'],
+  'settle-forgets-the-slot-of-the-row': ['intents', 'while a repair moves a document'],
   'settled-in-two-slots': ['intents', 'between the new slot and the old one'],
   'replace-without-etag': ['slots', 'another writer changes a copy'],
   'commits-out-of-order': ['intents', 'a newer page is done before'],
@@ -326,8 +342,32 @@ export const ENGINE_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, e
   return { name, edits, test: `${STORIES}/${file}.test.ts`, by };
 });
 
-/** Rules that no story meets: the ledger was restored, the key is derived, or a comparison has gone before. */
+/** Rules that no story meets: of whole pages, restored ledgers, derived keys, and of what follows a comparison. */
 export const REPAIR_RULES: readonly Rule[] = [
+  {
+    name: 'change-without-lsn-skipped',
+    edits: [
+      {
+        file: 'src/engine/tail/change-reader.ts',
+        find: "if (lsn === null) throw new PageError('a change has no lsn', scan.elementStart(row));",
+        replace: 'if (lsn === null) continue;',
+      },
+    ],
+    test: 'test/unit/engine/tail/change-reader.test.ts',
+    by: 'a change without an LSN',
+  },
+  {
+    name: 'copy-goes-on-while-writers-write',
+    edits: [
+      {
+        file: 'src/engine/copy/copy-reader.ts',
+        find: 'if (lsn > anchorLsn) {',
+        replace: 'if (lsn > anchorLsn + 1e9) {',
+      },
+    ],
+    test: 'test/integration/copy/copy.test.ts',
+    by: 'writes while each page is read',
+  },
   {
     name: 'restored-ledger-not-swept',
     edits: [

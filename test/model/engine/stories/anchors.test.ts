@@ -80,6 +80,20 @@ test('engine: AVAD forgets a delete -> the ledger says that a comparison is due,
   expect(story.world.process?.ledger.leases.live().map(({ sweepPending }) => sweepPending)).toEqual([true]);
 });
 
+test('engine: AVAD forgets a delete, and the range splits -> a comparison is due for both children', async () => {
+  using story = new Story({ retention: true });
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  story.do('app A7 delete', 'forget 0');
+  expect(await story.rest()).toBeNull();
+  story.do('split 0');
+  expect(await story.rest()).toBeNull();
+  expect(story.world.process?.ledger.leases.live().map(({ sweepPending }) => sweepPending)).toEqual([
+    true,
+    true,
+  ]);
+});
+
 test('engine: AVAD took a document back and forgets the rest -> the feed is read from before AVAD was primed', async () => {
   using story = new Story({ retention: true });
   story.do('app C7 create P');

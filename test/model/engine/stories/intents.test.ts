@@ -155,6 +155,22 @@ test('engine: crash between the new slot and the old one, the document moves bac
   expect(await story.rest()).toBeNull();
 });
 
+test('engine: crash while a repair moves a document, before the removal is intended -> its old copy is removed', async () => {
+  using story = new Story({ deletes: 'marker' });
+  story.do('app A7 create P');
+  expect(await story.rest()).toBeNull();
+  const page = await story.untilWaiting(/^LV/);
+  // The repair looks at a document that was deleted, and finds it under another key. The feed has shown neither.
+  story.do('app A7 delete', 'sweep');
+  const read = await story.untilWaiting(/^read A7/, page);
+  story.do('app A7 create Q');
+  await story.answer(read);
+  await story.untilWaiting(/create A7>Q7/, page);
+  story.do('crash');
+  story.endAll('lands');
+  expect(await story.rest()).toBeNull();
+});
+
 test('engine: crash while an older version is written over a newer one -> the newer one is not a replay', async () => {
   using story = new Story({ deletes: 'marker', ranges: 2 });
   story.do('app A7 create P');

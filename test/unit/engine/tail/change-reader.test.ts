@@ -55,3 +55,18 @@ test.each<[string, string, unknown[]]>([
 ])('changes of all versions: %s -> as the feed shows it', (_name, entry, expected) => {
   expect(changesOf(entry)).toEqual(expected);
 });
+
+test.each([
+  ['a change without an LSN', `{${CURRENT},"metadata":{"operationType":"create"}}`, 'a change has no lsn'],
+  [
+    'a change without its document',
+    '{"metadata":{"operationType":"replace","lsn":5}}',
+    'a change has no document',
+  ],
+])(
+  'changes of all versions: %s -> the page is damaged, and no change is skipped',
+  (_name, entry, message) => {
+    const sound = `{${CURRENT},"metadata":{"operationType":"create","lsn":5}}`;
+    expect(() => changesOf(sound, entry)).toThrow(message);
+  },
+);
