@@ -69,6 +69,12 @@ export interface DocumentCounts {
   readonly target: number;
 }
 
+/** How many documents of a range were read. */
+export interface RangeRead extends RangeCount {
+  /** The LSN up to which they were compared. Absent for a count. */
+  readonly upToLsn?: number;
+}
+
 /** What was compared and when, for the report and for the proof. */
 export interface Details {
   readonly beganAtMs: number;
@@ -76,7 +82,7 @@ export interface Details {
   readonly fingerprint: string;
   /** Which documents were compared: all, or those changed since an earlier comparison. Absent for a count. */
   readonly extent?: 'all' | 'changes';
-  readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
+  readonly ranges: { readonly source: readonly RangeRead[]; readonly target: readonly RangeRead[] };
   /** The first documents found. Absent for a count, which identifies no documents. */
   readonly listed?: DifferenceLists;
   /** How long the oldest document in flight has been known to differ; null: none is in flight. Absent for a count. */

@@ -38,6 +38,11 @@ export interface VerifyParts {
    * change that is not read could be missing on both sides.
    */
   readonly newest?: boolean;
+  /**
+   * False: level `changes` compares the changes only, without the counts. For a comparison that follows another one at
+   * once, where documents expire.
+   */
+  readonly isCounted?: boolean;
   /** The lock of the verify file, if the caller has taken it to run several comparisons in a row. */
   readonly lock?: MoverLock;
   /** How long to wait for documents in flight. */

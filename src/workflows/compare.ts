@@ -68,9 +68,10 @@ export async function compareForCutover(
   const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
   const again = scope === 'what differed';
-  const level = scope === 'changes' ? 'changes' : 'digest';
+  const level = scope === 'changes' || scope === 'writes' ? 'changes' : 'digest';
   const locked = lock === undefined ? {} : { lock };
-  const verdict = await verify({ ...parts, ...locked, level, fresh: !again, again, newest: true });
+  const isCounted = scope !== 'writes';
+  const verdict = await verify({ ...parts, ...locked, level, fresh: !again, again, newest: true, isCounted });
   const { equal, differences, inFlight } = verdict;
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict, lock);
@@ -78,7 +79,12 @@ export async function compareForCutover(
   const areExtra = suspects.length === extra && !hasOthers;
   const isWhole = verdict.details.extent === 'all';
   const basis = equal === true ? basisOf(verdict, scope) : null;
-  return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole, basis };
+  const targetUpTo = new Map(
+    verdict.details.ranges.target.flatMap(({ id, upToLsn }) =>
+      upToLsn === undefined ? [] : [[id, upToLsn]],
+    ),
+  );
+  return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole, basis, targetUpTo };
 }
 
 function basisOf({ details, source, target }: Verdict, scope: CompareScope): ProofBasis {

@@ -55,8 +55,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: '  await catchUp(leases);\n  return endsUnmoved(attempt, ends);',
-        replace: '  await catchUp(leases);\n  return ends;',
+        find: 'return null;\n  return endsUnmoved(attempt, ends);',
+        replace: 'return null;\n  return ends;',
       },
     ],
     test: 'test/integration/cutover/order.test.ts',
@@ -278,6 +278,48 @@ export const CUTOVER_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/cutover/scope.test.ts',
     by: 'longer than the deadline',
+  },
+  {
+    name: 'target-not-looked-at-again',
+    edits: [
+      {
+        file: 'src/engine/cutover/fence.ts',
+        find: '  if (!(await proveTargetUnchanged(attempt, reading))) return null;\n',
+        replace: '',
+      },
+    ],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'writes a new document',
+  },
+  {
+    name: 'target-looked-at-once',
+    edits: [{ file: 'src/engine/cutover/proof.ts', find: 'if (expires) break;', replace: 'break;' }],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'new documents after each comparison',
+  },
+  {
+    name: 'target-not-counted-again',
+    edits: [
+      {
+        file: 'src/engine/cutover/proof.ts',
+        find: "expires ? 'writes' : 'changes'",
+        replace: "expires ? 'writes' : 'writes'",
+      },
+    ],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'deletes a copy',
+  },
+  {
+    name: 'target-of-any-replica',
+    edits: [
+      {
+        file: 'src/engine/cutover/target-ends.ts',
+        find: '      await seeNewest(context, { range, side }, inner);\n',
+        replace: '',
+      },
+    ],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'that other replicas do not have',
   },
   {
     name: 'known-documents-counted-twice',

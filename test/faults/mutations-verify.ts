@@ -337,9 +337,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: '      const counted = await countedAsKnown(comparison);\n      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n',
+        find: '      const counted = isCounted ? await countedAsKnown(comparison) : null;\n      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n',
         replace:
-          '      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n      const counted = await countedAsKnown(comparison);\n',
+          '      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n      const counted = isCounted ? await countedAsKnown(comparison) : null;\n',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',

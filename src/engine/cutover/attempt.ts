@@ -7,6 +7,7 @@ import type { ProofBasis } from '../../state/journal.ts';
 import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { CutoverOptions, Step } from './contract.ts';
+import type { ComparedUpTo } from './target-ends.ts';
 import { formatSeconds } from './wording.ts';
 
 export class Attempt {
@@ -23,6 +24,12 @@ export class Attempt {
   unproven: string | null = null;
   /** What the last comparison has looked at, if it found both sides equal. */
   basis: ProofBasis | null = null;
+  /** Up to where the last comparison has looked at the target; null: not known. */
+  targetUpTo: ComparedUpTo | null = null;
+  /** Whether the target was written to after both sides were found equal. */
+  isTargetWritten = false;
+  /** The documents that were repaired since both sides are compared, by name. */
+  readonly repaired = new Set<string>();
   #step: Step['name'] = 'stopping writers';
 
   constructor(leases: LeasesParts, options: CutoverOptions) {
@@ -62,6 +69,11 @@ export class Attempt {
       return {
         why: `writes were still arriving: ${this.stillWritten}`,
         next: 'make sure that all writers are stopped',
+      };
+    if (this.isTargetWritten)
+      return {
+        why: 'another process kept writing in the target',
+        next: 'find out what writes there, and stop it',
       };
     if (this.unproven === null && (this.#step === 'draining' || this.#step === 'watching the fence'))
       return {

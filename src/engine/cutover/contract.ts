@@ -4,6 +4,7 @@
  */
 import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
+import type { ComparedUpTo } from './target-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
 import type { ProofBasis } from '../../state/journal.ts';
 
@@ -20,14 +21,17 @@ export interface ComparisonResult {
   readonly isWhole?: boolean;
   /** What was compared, if both sides are equal. */
   readonly basis?: ProofBasis | null;
+  /** Up to where the target was compared. Absent: not known. */
+  readonly targetUpTo?: ComparedUpTo;
 }
 
 /**
  * What to compare. `changes`: documents changed since the last clean verify, or all documents if a side has another
  * number of documents than the ledger expects. `all`: all documents. `what differed`: only documents in which the
- * last comparison found a difference.
+ * last comparison found a difference. `writes`: documents changed since the last clean comparison, without regard to
+ * the numbers of documents.
  */
-export type CompareScope = 'changes' | 'all' | 'what differed';
+export type CompareScope = 'changes' | 'all' | 'what differed' | 'writes';
 
 /** What a cutover is doing now, for progress displays. */
 export interface Step {

@@ -10,7 +10,7 @@ import { ChildSignal } from '../../lib/abort.ts';
 import { captureOutcome } from '../../lib/group.ts';
 import type { Attempt } from './attempt.ts';
 import { catchUp } from './catch-up.ts';
-import { prove } from './proof.ts';
+import { prove, proveTargetUnchanged } from './proof.ts';
 import { findStraggler, readSourceEnds, type SourceEnds } from './source-ends.ts';
 import { describeStraggler } from './wording.ts';
 import { enter } from '../phases.ts';
@@ -33,6 +33,7 @@ export async function provenEnds(attempt: Attempt): Promise<SourceEnds | null> {
   if (ends === null) return null;
   // Replicates the deletes of documents that expired during the comparison.
   await catchUp(leases);
+  if (!(await proveTargetUnchanged(attempt, reading))) return null;
   return endsUnmoved(attempt, ends);
 }
 

@@ -10,6 +10,7 @@ import type { Attempt } from './attempt.ts';
 import { keepCatchingUp } from './catch-up.ts';
 import type { CompareScope, ComparisonResult } from './contract.ts';
 import { repairEach } from '../letters/repair.ts';
+import { hasTargetMoved } from './target-ends.ts';
 
 /**
  * Returns whether both sides were shown to be equal. After a comparison of all documents, only those that differed
@@ -17,15 +18,42 @@ import { repairEach } from '../letters/repair.ts';
  * each new comparison of all documents would find some that have just expired, and would not end equal.
  */
 export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
+  attempt.repaired.clear();
+  attempt.basis = null;
+  attempt.isTargetWritten = false;
+  const scope = reasonToCompareAll(attempt.context) === null ? 'changes' : 'all';
+  return untilEqual(attempt, scope, reading);
+}
+
+/**
+ * Compares again what was written in the target since both sides were found equal. Another process may have written
+ * there, or a repair. Returns whether both sides are still equal.
+ */
+export async function proveTargetUnchanged(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
   const { context, options } = attempt;
-  const repaired = new Set<string>();
-  let scope: CompareScope = reasonToCompareAll(context) === null ? 'changes' : 'all';
+  const expires = context.expires || context.targetSide.facts.defaultTtl !== null;
+  while (attempt.targetUpTo !== null && (await hasTargetMoved(context, attempt.targetUpTo, reading))) {
+    options.say('the target has changed since it was compared; comparing what was written');
+    attempt.isTargetWritten = true;
+    if (!(await untilEqual(attempt, expires ? 'writes' : 'changes', reading))) return false;
+    // Where documents expire, the target changes by itself, so its LSNs may never stand still.
+    if (expires) break;
+  }
+  attempt.isTargetWritten = false;
+  return true;
+}
+
+async function untilEqual(attempt: Attempt, first: CompareScope, reading: AbortSignal): Promise<boolean> {
+  const { context, options, repaired } = attempt;
+  let scope = first;
   for (;;) {
     attempt.begin('comparing');
     const found = await compareWhileTailing(attempt, scope, reading);
     const { equal, suspects, areExtra, isWhole, why } = found;
     attempt.unproven = equal === true ? null : why;
-    attempt.basis = found.basis ?? null;
+    attempt.targetUpTo = found.targetUpTo ?? null;
+    // A later comparison of what was written since adds to the first one, which the commit is based on.
+    if (attempt.basis === null || isWhole === true) attempt.basis = found.basis ?? null;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
     if (names.length === 0 || names.some((name) => repaired.has(name))) throw notEqual(why);
@@ -38,8 +66,8 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
     await repairEach(context, suspects, reading);
     reading.throwIfAborted();
     const hasOnlyExpired = context.expires && areExtra === true;
-    if (scope !== 'changes' || isWhole === true) scope = 'what differed';
-    else if (hasOnlyExpired && repaired.size > 0) scope = 'all';
+    if (scope === 'all' || isWhole === true) scope = 'what differed';
+    else if (scope === 'changes' && hasOnlyExpired && repaired.size > 0) scope = 'all';
     for (const name of names) repaired.add(name);
   }
 }

@@ -55,7 +55,7 @@ export async function readSourceEnds(
     limit: RANGES_AT_ONCE,
     signal,
     work: async (range, inner) => {
-      if (replica === 'newest') await seeNewest(context, range, inner);
+      if (replica === 'newest') await seeNewest(context, { range }, inner);
       ends.push(await readEnd(context, range, inner));
     },
   });

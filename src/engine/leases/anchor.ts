@@ -12,7 +12,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
-import { tokenOf } from '../../cosmos/side.ts';
+import { tokenOf, type Side } from '../../cosmos/side.ts';
 
 interface Anchors {
   readonly back: string | null;
@@ -81,28 +81,35 @@ export async function anchorAgain(context: RunContext, lease: Lease, signal: Abo
   });
 }
 
+interface EndParts {
+  readonly mode: FeedMode;
+  readonly range: FeedRange;
+  /** The side to ask; the source by default. */
+  readonly side?: Side;
+}
+
 /** Reads where the feed of a range ends now. */
 export async function endOf(
   context: RunContext,
-  { mode, range }: { readonly mode: FeedMode; readonly range: FeedRange },
+  { mode, range, side = context.sourceSide }: EndParts,
   signal: AbortSignal,
 ): Promise<{ readonly lsn: number; readonly page: FeedPage }> {
-  const { sourceSide, timing } = context;
-  const feed = new ChangeFeed(sourceSide.requests, { mode, range });
-  const patience = sourceSide.patience.fresh();
+  const { timing } = context;
+  const feed = new ChangeFeed(side.requests, { mode, range });
+  const patience = side.patience.fresh();
   const page = await retrying(
     async () =>
       feed.read('now', {
         signal,
         timeoutMs: timing.requestTimeoutMs,
-        sessionToken: tokenOf(sourceSide, range.range.id),
+        sessionToken: tokenOf(side, range.range.id),
       }),
     { signal, patience },
   );
-  sourceSide.sessions.add(page.sessionToken);
+  side.sessions.add(page.sessionToken);
   const { lsn } = page;
   if (lsn === undefined) {
-    throw new ServiceError('the source does not report the LSNs of its ranges', {
+    throw new ServiceError(`the ${side.is} does not report the LSNs of its ranges`, {
       why: 'a page of its change feed came without a session token that can be read',
       hint: 'see whether a proxy stands before the account and drops x-ms-session-token',
     });
@@ -111,9 +118,13 @@ export async function endOf(
 }
 
 /** Brings the newest LSN of a range into the session, so that later reads with this session see no older end. */
-export async function seeNewest(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<void> {
-  const { requests, sessions, patience } = context.sourceSide;
-  await endOf(context, { mode: 'latest-version', range }, signal);
+export async function seeNewest(
+  context: RunContext,
+  { range, side = context.sourceSide }: Pick<EndParts, 'range' | 'side'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { requests, sessions, patience } = side;
+  await endOf(context, { mode: 'latest-version', range, side }, signal);
   await seeNewestOf(
     { requests, sessions, patience, timeoutMs: context.timing.requestTimeoutMs },
     range,

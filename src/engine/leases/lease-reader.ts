@@ -176,7 +176,7 @@ export class LeaseReader {
   async #goalLsn(range: FeedRange): Promise<number> {
     const { context, runs } = this.#parts;
     if (runs.untilCaughtUp === false || this.#pass.anchorLsn !== null) return Infinity;
-    if (runs.untilCaughtUp === 'newest') await seeNewest(context, range, runs.reading);
+    if (runs.untilCaughtUp === 'newest') await seeNewest(context, { range }, runs.reading);
     return (await endOf(context, { mode: this.#mode, range }, runs.reading)).lsn;
   }
 

@@ -49,11 +49,12 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   if (comparison.level === 'changes') {
     const since = resumePoints(store.proof(), subject);
     if (since !== null) {
+      const { isCounted = true } = comparison;
       // Documents are counted before the comparison takes its fence. So a new document that makes up for a delete in
       // the count is compared.
-      const counted = await countedAsKnown(comparison);
+      const counted = isCounted ? await countedAsKnown(comparison) : null;
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
-      if (verdict.equal !== true || counted !== null) {
+      if (verdict.equal !== true || counted !== null || !isCounted) {
         const { atMs: sinceMs, readMs } = since;
         const details = { ...verdict.details, counted, sinceMs, readMs };
         return keep(store, subject, { verdict: { ...verdict, details }, comparison });

@@ -1,5 +1,5 @@
 /** A lagging replica: what it does not show is neither a confirmed difference nor equal. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Move, type Order } from '../../../helpers/migration/move.ts';
 import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
@@ -50,14 +50,34 @@ test('verify: source replica hides what the mover has seen -> not a difference',
   expect(await verifyMove(move)).toMatchObject({ equal: true, inFlight: 0 });
 });
 
-test.each([1, 10])('verify changes: change made just now, the last of %i -> compared', async (changes) => {
-  await using move = await copied();
-  expect(await verifyMove(move)).toMatchObject({ equal: true });
-  await move.admin.account(LAG);
-  for (let n = 1; n < changes; n += 1) await move.target.items.upsert(order(8));
-  await move.target.items.upsert(order(7, { wrong: 1 }));
-  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
-    equal: false,
-    differences: { different: 1 },
+/** Queries of the local account see the newest state, so a count brings it into the session; the feed alone does not. */
+const HOW = [
+  ['changes', { level: 'changes' }],
+  ['changes without counts', { level: 'changes', isCounted: false }],
+  ['all', { level: 'digest', newest: true, fresh: true }],
+] as const;
+
+describe.each(HOW)('verify %s', (_how, parts) => {
+  test.each([1, 10])('change made just now, the last of %i -> compared', async (changes) => {
+    await using move = await copied();
+    expect(await verifyMove(move)).toMatchObject({ equal: true });
+    await move.admin.account(LAG);
+    for (let n = 1; n < changes; n += 1) await move.target.items.upsert(order(8));
+    await move.target.items.upsert(order(7, { wrong: 1 }));
+    expect(await verifyMove(move, parts)).toMatchObject({ equal: false, differences: { different: 1 } });
   });
 });
+
+test.each(['source', 'target'] as const)(
+  'verify changes: delete made just now in the %s -> found by the counts',
+  async (side) => {
+    await using move = await copied();
+    expect(await verifyMove(move)).toMatchObject({ equal: true });
+    await move.admin.account(LAG);
+    const [container, key] = side === 'source' ? [move.source, 'c7'] : [move.target, 't2'];
+    await container.item('o7', key).delete();
+    expect(await verifyMove(move, { level: 'changes', newest: true, deadlineMs: 0 })).toMatchObject({
+      details: { extent: 'all' },
+    });
+  },
+);
