@@ -130,6 +130,8 @@ export class ByteTransport implements HttpClient {
   }
 
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
+    // The SDK may have waited for a token, and the caller did not wait for that.
+    if (request.abortSignal?.aborted === true) throw aborted(undefined);
     // The SDK allows plain http only with its own sockets. We allow it for loopback addresses only.
     const url = new URL(request.url);
     if (url.protocol === 'http:' && isLoopback(url.hostname)) request.allowInsecureConnection = true;

@@ -13,7 +13,7 @@ import {
   ResourceType,
   type FeedOptions,
 } from '@azure/cosmos';
-import { abortReason, Deadline } from '../../lib/abort.ts';
+import { abortReason, Deadline, orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import { clockOffBy } from '../account/service-time.ts';
@@ -268,7 +268,8 @@ export async function pass(
     using passage = account.transport.open(parcel);
     let failure: unknown;
     try {
-      await send(passage, deadline.signal);
+      // Not every step of the SDK ends when the request is aborted: an identity may never answer.
+      await orAborted(send(passage, deadline.signal), deadline.signal);
     } catch (error) {
       failure = error;
     }
