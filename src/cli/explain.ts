@@ -37,9 +37,9 @@ export function explain(thrown: unknown): Explanation {
   };
 }
 
-/** Returns the error with its stack and causes, for --verbose. */
+/** Returns the error with its stack and causes, for --verbose. Each line is marked, as the error may quote any text. */
 export function dissect(thrown: unknown): string {
-  return redactText(inspect(thrown, { depth: 6, breakLength: 110 }));
+  return redactText(inspect(thrown, { depth: 6, breakLength: 110 })).replaceAll(/^/gm, '  | ');
 }
 
 /** What this machine or its settings refuse, by the system's error code. Neither is a bug in cosmig. */

@@ -6,7 +6,7 @@ import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.t
 import { whenAborted } from '../lib/abort.ts';
 import type { EMULATOR_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
-import { CanceledError, codeOf, UsageError } from '../lib/errors.ts';
+import { CanceledError, UsageError } from '../lib/errors.ts';
 import { A_DEVICE, describeFsError, describeSpecialFile } from '../lib/fs-error.ts';
 
 const OPTIONS = {
@@ -187,7 +187,7 @@ function writeCertificate(file: string, certificate: string): void {
  * cannot listen.
  */
 function asHostError(error: unknown, host: string): unknown {
-  if (!['ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(error))) return error;
+  if (!(error instanceof Error && 'syscall' in error && error.syscall === 'getaddrinfo')) return error;
   return new UsageError(`unknown host: ${host}`, {
     why: 'the name has no address',
     hint: 'use --host 127.0.0.1, or 0.0.0.0 to listen on every address of this machine',

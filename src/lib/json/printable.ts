@@ -3,8 +3,11 @@
  * character that a terminal interprets or that hides or reorders text, other than a line feed and a tab.
  */
 
-/** Control characters, format characters (such as bidirectional overrides), lone surrogates, and separators of lines. */
-const NOT_SHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/**
+ * Control characters, format characters (such as bidirectional overrides), lone surrogates, separators of lines, and
+ * everything else that has no shape of its own, such as a blank letter or the variant of the character before it.
+ */
+const NOT_SHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Escapes what must not reach a terminal. The escapes are those of JSON, so that JSON text keeps its meaning. */
 export function printable(text: string): string {

@@ -10,6 +10,7 @@ test.each([
   ['delete', '\u007f', String.raw`\u007f`],
   ['an override of the direction of text', 'a\u202eb\u2066c', String.raw`a\u202eb\u2066c`],
   ['marks of no width', 'a\u200bb\u00adc\ufeff', String.raw`a\u200bb\u00adc\ufeff`],
+  ['a blank letter, and the variant of a character', 'a\u3164b\ufe0f', String.raw`a\u3164b\ufe0f`],
   ['separators of lines', '\u2028\u2029', String.raw`\u2028\u2029`],
   ['an invisible tag outside the basic plane', '\u{e0041}', String.raw`\udb40\udc41`],
   ['half of a surrogate pair', 'a\ud83d', String.raw`a\ud83d`],
