@@ -87,14 +87,18 @@ export class LetterStore {
     this.#transactions = transactions;
     const open = "state = 'open'";
     this.#sql = {
+      // Not one statement: an INSERT that becomes an UPDATE uses up a number, and each number has to have had a row.
+      openAgain: database.prepare(
+        `UPDATE dead_letters SET reason = @reason, code = @code, why = @why, id = @id, source_key = @sourceKey,
+           target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot, waits_for_key = @waitsForKey,
+           attempts = attempts + @attempts, updated_at_ms = @atMs
+         WHERE identity = @identity AND ${open}`,
+      ),
       open: database.prepare(
         `INSERT INTO dead_letters (identity, state, reason, code, why, id, source_key, target_key, slot,
            waits_for_slot, waits_for_key, attempts, updated_at_ms)
          VALUES (@identity, 'open', @reason, @code, @why, @id, @sourceKey, @targetKey, @slot,
-           @waitsForSlot, @waitsForKey, max(1, @attempts), @atMs)
-         ON CONFLICT (identity) WHERE ${open} DO UPDATE SET reason = @reason, code = @code, why = @why, id = @id,
-           source_key = @sourceKey, target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot,
-           waits_for_key = @waitsForKey, attempts = attempts + @attempts, updated_at_ms = @atMs`,
+           @waitsForSlot, @waitsForKey, max(1, @attempts), @atMs)`,
       ),
       end: database.prepare(
         `UPDATE dead_letters SET state = @state, updated_at_ms = @atMs WHERE identity = @identity AND ${open}`,
@@ -132,12 +136,13 @@ export class LetterStore {
     if (change.change === 'open') {
       const { letter: opened, attempts = 1 } = change;
       const { waits, ...letter } = opened;
-      this.#sql.open.run({
+      const values = {
         ...letter,
         attempts,
         waitsForSlot: waits.for === 'slot' ? waits.slot : null,
         waitsForKey: waits.for === 'key' ? packKey(waits.key) : null,
-      });
+      };
+      if (this.#sql.openAgain.run(values).changes === 0) this.#sql.open.run(values);
     } else {
       const { identity, atMs } = change;
       this.#sql.end.run({ identity, atMs, state: change.change === 'close' ? 'closed' : 'discarded' });

@@ -40,6 +40,18 @@ function fresh(): Ledger {
 }
 
 describe('dead letters', () => {
+  test('an open letter is opened again -> keeps its number, and the ledger is intact', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    {
+      using ledger = openLedger(path);
+      change(ledger, open('a'), open('a'), open('a', { reason: 'unique-key' }), open('b'));
+    }
+    using ledger = openLedger(path);
+    const listed = ledger.letters.list({ state: 'open', after: 0, limit: 10 });
+    expect(numbersOf(listed)).toEqual([1, 2]);
+    expect(listed[0]).toMatchObject({ reason: 'unique-key', attempts: 3 });
+  });
+
   test('any letter -> read as written', () => {
     using ledger = fresh();
     const waits = { for: 'key', key: ['P', 7, null, undefined] } as const;
