@@ -3,126 +3,111 @@
  * commands read the ledger or record a decision in it, and start no run.
  */
 import { MIGRATION, phase, deletes, DOCUMENTS, RANGE } from './run-results.ts';
-import {
-  anything,
-  constant,
-  flag,
-  list,
-  nullable,
-  number,
-  object,
-  oneOf,
-  optional,
-  record,
-  text,
-  time,
-  whole,
-  type TypeOf,
-} from './schema.ts';
+import * as is from './schema.ts';
 
-const RUN_STATUS = object({
-  command: text(),
-  pid: whole(),
-  began: time(),
-  ended: nullable(time('null: still running, or killed')),
-  outcome: nullable(text('done, or the code of its error')),
+const RUN_STATUS = is.object({
+  command: is.text(),
+  pid: is.whole(),
+  began: is.time(),
+  ended: is.nullable(is.time('null: still running, or killed')),
+  outcome: is.nullable(is.text('done, or the code of its error')),
 });
 
-const CUTOVER_STATUS = object({
-  state: oneOf(
+const CUTOVER_STATUS = is.object({
+  state: is.oneOf(
     ['in progress', 'interrupted', 'backed out', 'committed'],
     'interrupted: crashed before its commit; writers may still be stopped',
   ),
-  at: time('when it entered that state'),
-  stoppedSince: nullable(time('null when writers were let resume, or never stopped')),
-  stoppedMs: nullable(number()),
-  why: nullable(text('why it backed out')),
-  lateWrites: list(text("id as JSON text; '' when it is unknown")),
-  left: list(oneOf(['hook', 'watch', 'settings']), 'what a committed cutover has not finished'),
+  at: is.time('when it entered that state'),
+  stoppedSince: is.nullable(is.time('null when writers were let resume, or never stopped')),
+  stoppedMs: is.nullable(is.number()),
+  why: is.nullable(is.text('why it backed out')),
+  lateWrites: is.list(is.text("id as JSON text; '' when it is unknown")),
+  left: is.list(is.oneOf(['hook', 'watch', 'settings']), 'what a committed cutover has not finished'),
 });
 
-export const STATUS = object({
-  command: constant('status'),
+export const STATUS = is.object({
+  command: is.constant('status'),
   migration: MIGRATION,
-  ledger: text('path'),
+  ledger: is.text('path'),
   phase,
-  source: text('DB/CONTAINER'),
-  target: text('DB/CONTAINER'),
-  endpoints: object({ source: text(), target: text() }),
-  partitionKey: list(text('key path')),
-  began: time('when the ledger was created'),
-  ranges: list(
-    object({
+  source: is.text('DB/CONTAINER'),
+  target: is.text('DB/CONTAINER'),
+  endpoints: is.object({ source: is.text(), target: is.text() }),
+  partitionKey: is.list(is.text('key path')),
+  began: is.time('when the ledger was created'),
+  ranges: is.list(
+    is.object({
       ...RANGE.members,
-      sweepPending: flag(
+      sweepPending: is.flag(
         'the feed of this range has lost deletes or renames: copies to remove may still be in the target',
       ),
     }),
   ),
   documents: DOCUMENTS,
-  ru: object({ source: number(), target: number() }, 'request units of all runs'),
-  throttled: whole('of all runs'),
-  deadLetters: object({
-    open: whole(),
-    reasons: record(whole(), 'the open ones by reason'),
-    closed: whole(),
-    discarded: whole(),
+  ru: is.object({ source: is.number(), target: is.number() }, 'request units of all runs'),
+  throttled: is.whole('of all runs'),
+  deadLetters: is.object({
+    open: is.whole(),
+    reasons: is.record(is.whole(), 'the open ones by reason'),
+    closed: is.whole(),
+    discarded: is.whole(),
   }),
-  deletes: nullable(deletes),
-  lastRun: nullable(RUN_STATUS),
-  running: nullable(
-    object(
+  deletes: is.nullable(deletes),
+  lastRun: is.nullable(RUN_STATUS),
+  running: is.nullable(
+    is.object(
       {
-        pid: nullable(whole()),
-        since: nullable(time()),
+        pid: is.nullable(is.whole()),
+        since: is.nullable(is.time()),
       },
       'the run that holds the ledger; its members are null until it has recorded itself',
     ),
   ),
-  seen: nullable(
-    object(
+  seen: is.nullable(
+    is.object(
       {
-        at: time(),
-        lagSeconds: nullable(number('null: unknown, or a range is being copied')),
-        waitsFor: nullable(text()),
-        expected: nullable(whole('documents of the source when the run began')),
+        at: is.time(),
+        lagSeconds: is.nullable(is.number('null: unknown, or a range is being copied')),
+        waitsFor: is.nullable(is.text()),
+        expected: is.nullable(is.whole('documents of the source when the run began')),
       },
       'what the current run, or the last one, recorded most recently',
     ),
   ),
-  proof: nullable(object({ at: time() }, 'when a whole comparison last found both sides equal')),
-  verifying: flag('a cosmig verify is running'),
-  cutover: nullable(CUTOVER_STATUS),
-  next: text('what to do now'),
+  proof: is.nullable(is.object({ at: is.time() }, 'when a whole comparison last found both sides equal')),
+  verifying: is.flag('a cosmig verify is running'),
+  cutover: is.nullable(CUTOVER_STATUS),
+  next: is.text('what to do now'),
 });
 
-export const LETTER = object({
-  number: whole('names the dead letter on the command line'),
-  state: oneOf(['open', 'closed', 'discarded']),
-  id: anything('of the document'),
-  sourceKey: anything('list of values, one per level'),
-  targetKey: anything('the same; null when the document has no key'),
-  reason: text('see dead letters in troubleshooting.md'),
-  code: text('status of the service, or the reason'),
-  why: text(),
-  at: time('of the last attempt'),
-  attempts: whole(),
+export const LETTER = is.object({
+  number: is.whole('names the dead letter on the command line'),
+  state: is.oneOf(['open', 'closed', 'discarded']),
+  id: is.anything('of the document'),
+  sourceKey: is.anything('list of values, one per level'),
+  targetKey: is.anything('the same; null when the document has no key'),
+  reason: is.text('see dead letters in troubleshooting.md'),
+  code: is.text('status of the service, or the reason'),
+  why: is.text(),
+  at: is.time('of the last attempt'),
+  attempts: is.whole(),
 });
 
-export const LETTER_SHOWN = object({
-  command: constant('dead-letters show'),
+export const LETTER_SHOWN = is.object({
+  command: is.constant('dead-letters show'),
   migration: MIGRATION,
   ...LETTER.members,
-  waitsFor: oneOf(['slot', 'key', 'nothing'], 'slot: another document has its key and id in the target'),
-  next: text('what to do'),
-  document: optional(nullable(text('JSON text of the document; null when it was deleted'))),
+  waitsFor: is.oneOf(['slot', 'key', 'nothing'], 'slot: another document has its key and id in the target'),
+  next: is.text('what to do'),
+  document: is.optional(is.nullable(is.text('JSON text of the document; null when it was deleted'))),
 });
 
-export const DISCARDED = object({
-  command: constant('dead-letters discard'),
+export const DISCARDED = is.object({
+  command: is.constant('dead-letters discard'),
   migration: MIGRATION,
-  discarded: whole(),
-  deadLetters: object({ open: whole() }),
+  discarded: is.whole(),
+  deadLetters: is.object({ open: is.whole() }),
 });
 
-export type StatusResult = TypeOf<typeof STATUS>;
+export type StatusResult = is.TypeOf<typeof STATUS>;

@@ -18,70 +18,57 @@ import {
 import { DOCTOR_RESULT, PROBES_RESULT, KEY_RESULT, EMULATOR_READY, DEMO_RESULT } from './tool-results.ts';
 import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
-import {
-  anyOf,
-  flag,
-  nullable,
-  number,
-  object,
-  oneOf,
-  text,
-  time,
-  whole,
-  type ObjectOf,
-  type Schema,
-  type TypeOf,
-} from './schema.ts';
+import * as is from './schema.ts';
 
-const COMPARE_PROGRESS = object({
-  stage: text(),
-  source: whole('documents read so far'),
-  target: whole(),
-  open: whole('documents to recheck'),
-  waitsFor: nullable(text()),
-  ru: number('of both sides'),
+const COMPARE_PROGRESS = is.object({
+  stage: is.text(),
+  source: is.whole('documents read so far'),
+  target: is.whole(),
+  open: is.whole('documents to recheck'),
+  waitsFor: is.nullable(is.text()),
+  ru: is.number('of both sides'),
   throttled,
 });
 
 const { command: _command, error: _error, sweepPending: _sweepPending, ...SNAPSHOT } = RUN;
 const RUN_PROGRESS = {
   ...SNAPSHOT,
-  goal: oneOf(['copy', 'tail', 'catch-up']),
-  sweepPending: flag(),
-  waitsFor: nullable(text()),
+  goal: is.oneOf(['copy', 'tail', 'catch-up']),
+  sweepPending: is.flag(),
+  waitsFor: is.nullable(is.text()),
 } as const;
 
-export type CompareProgress = TypeOf<typeof COMPARE_PROGRESS>;
+export type CompareProgress = is.TypeOf<typeof COMPARE_PROGRESS>;
 
 /** A progress line, on stderr while a command runs. */
-export const PROGRESS = object({
-  progress: anyOf([
-    object({
+export const PROGRESS = is.object({
+  progress: is.anyOf([
+    is.object({
       ...RUN_PROGRESS,
-      step: oneOf(CUTOVER_STEPS),
-      stoppedMs: nullable(number()),
-      deadlineMs: number(),
-      proof: nullable(
-        object({
+      step: is.oneOf(CUTOVER_STEPS),
+      stoppedMs: is.nullable(is.number()),
+      deadlineMs: is.number(),
+      proof: is.nullable(
+        is.object({
           ...COMPARE_PROGRESS.members,
-          expected: nullable(whole()),
-          budgetRu: nullable(number()),
+          expected: is.nullable(is.whole()),
+          budgetRu: is.nullable(is.number()),
         }),
       ),
     }),
-    object(RUN_PROGRESS),
+    is.object(RUN_PROGRESS),
     COMPARE_PROGRESS,
   ]),
 });
 
 /** The progress of a run, without the members that a cutover adds. */
-export type RunProgress = ObjectOf<typeof RUN_PROGRESS>;
+export type RunProgress = is.ObjectOf<typeof RUN_PROGRESS>;
 
 /** Any other line on stderr. Further members depend on the message. */
-export const MESSAGE = object({
-  time: time(),
-  level: oneOf(['debug', 'info', 'warn', 'error']),
-  message: text(),
+export const MESSAGE = is.object({
+  time: is.time(),
+  level: is.oneOf(['debug', 'info', 'warn', 'error']),
+  message: is.text(),
 });
 
 /** The results that `--json` prints on stdout, by command. */
@@ -99,4 +86,4 @@ export const RESULTS = {
   key: [KEY_RESULT, FAILURE],
   emulator: [EMULATOR_READY, FAILURE],
   demo: [DEMO_RESULT, FAILURE],
-} as const satisfies Readonly<Record<string, readonly Schema<unknown>[]>>;
+} as const satisfies Readonly<Record<string, readonly is.Schema<unknown>[]>>;

@@ -30,32 +30,20 @@ function described(json: JsonSchema, description: string | undefined): JsonSchem
   return description === undefined ? json : { ...json, description };
 }
 
-export function text(description?: string): Schema<string> {
-  return { json: described({ type: 'string' }, description) };
+/** Returns a function that makes the schema of a simple value, with a description of what the value means. */
+function simple<T>(json: JsonSchema) {
+  return (description?: string): Schema<T> => ({ json: described(json, description) });
 }
 
-/** Returns the schema of a time: ISO 8601, UTC. */
-export function time(description?: string): Schema<string> {
-  return { json: described({ type: 'string', format: 'date-time' }, description) };
-}
-
-export function number(description?: string): Schema<number> {
-  return { json: described({ type: 'number' }, description) };
-}
-
-/** Returns the schema of a count: a whole number from 0. */
-export function whole(description?: string): Schema<number> {
-  return { json: described({ type: 'integer', minimum: 0 }, description) };
-}
-
-export function flag(description?: string): Schema<boolean> {
-  return { json: described({ type: 'boolean' }, description) };
-}
-
-/** Returns the schema of any JSON value, such as an id or a part of a key. */
-export function anything(description?: string): Schema<unknown> {
-  return { json: described({}, description) };
-}
+export const text = simple<string>({ type: 'string' });
+/** A time: ISO 8601, UTC. */
+export const time = simple<string>({ type: 'string', format: 'date-time' });
+export const number = simple<number>({ type: 'number' });
+/** A count: a whole number from 0. */
+export const whole = simple<number>({ type: 'integer', minimum: 0 });
+export const flag = simple<boolean>({ type: 'boolean' });
+/** Any JSON value, such as an id or a part of a key. */
+export const anything = simple<unknown>({});
 
 export function constant<const T extends string | boolean | null>(value: T, description?: string): Schema<T> {
   return { json: described({ const: value }, description) };

@@ -1,116 +1,106 @@
 /** The schemas of what `cosmig doctor`, `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
 import { complete, durationMs, ERROR, key, MIGRATION } from './run-results.ts';
-import {
-  constant,
-  flag,
-  list,
-  nullable,
-  number,
-  object,
-  oneOf,
-  optional,
-  record,
-  text,
-  whole,
-} from './schema.ts';
+import * as is from './schema.ts';
 
-export const DOCTOR_RESULT = object({
-  command: constant('doctor'),
+export const DOCTOR_RESULT = is.object({
+  command: is.constant('doctor'),
   migration: MIGRATION,
-  complete: flag('false: a check failed'),
-  checks: list(
-    object({
-      about: oneOf(['machine', 'source', 'target']),
-      name: text('stable, for scripts'),
-      state: oneOf(['ok', 'warning', 'failed', 'skipped']),
-      message: text(),
-      why: nullable(text()),
-      hint: nullable(text('what to do')),
+  complete: is.flag('false: a check failed'),
+  checks: is.list(
+    is.object({
+      about: is.oneOf(['machine', 'source', 'target']),
+      name: is.text('stable, for scripts'),
+      state: is.oneOf(['ok', 'warning', 'failed', 'skipped']),
+      message: is.text(),
+      why: is.nullable(is.text()),
+      hint: is.nullable(is.text('what to do')),
     }),
   ),
-  error: optional(ERROR),
+  error: is.optional(ERROR),
 });
 
-export const PROBES_RESULT = object({
-  command: constant('doctor'),
-  complete: flag('false: a claim does not hold, or the report was not written'),
-  probes: list(
-    object({
-      id: text('stable, for scripts'),
-      fact: text('id in docs/internals'),
-      claim: text('what cosmig relies on'),
-      state: oneOf(['holds', 'differs', 'not asked']),
-      seen: nullable(text()),
-      note: nullable(text('what changes for a migration, or why the question was not asked')),
+export const PROBES_RESULT = is.object({
+  command: is.constant('doctor'),
+  complete: is.flag('false: a claim does not hold, or the report was not written'),
+  probes: is.list(
+    is.object({
+      id: is.text('stable, for scripts'),
+      fact: is.text('id in docs/internals'),
+      claim: is.text('what cosmig relies on'),
+      state: is.oneOf(['holds', 'differs', 'not asked']),
+      seen: is.nullable(is.text()),
+      note: is.nullable(is.text('what changes for a migration, or why the question was not asked')),
     }),
   ),
-  error: optional(ERROR),
+  error: is.optional(ERROR),
 });
 
-export const KEY_RESULT = object({
-  command: constant('key'),
+export const KEY_RESULT = is.object({
+  command: is.constant('key'),
   complete,
-  partitionKey: list(text('key path')),
-  documents: whole(),
-  keys: object({ distinct: whole(), exact: flag('false: at least this many') }),
-  missing: whole('documents with the undefined key'),
-  refused: record(whole(), 'documents without a key, by reason'),
-  ranges: list(whole(), 'documents in each of the even ranges'),
-  biggest: list(object({ key, documents: whole() })),
-  results: list(
-    object({
-      id: nullable(text()),
-      key: optional(key),
-      reason: optional(text()),
-      why: optional(text()),
+  partitionKey: is.list(is.text('key path')),
+  documents: is.whole(),
+  keys: is.object({ distinct: is.whole(), exact: is.flag('false: at least this many') }),
+  missing: is.whole('documents with the undefined key'),
+  refused: is.record(is.whole(), 'documents without a key, by reason'),
+  ranges: is.list(is.whole(), 'documents in each of the even ranges'),
+  biggest: is.list(is.object({ key, documents: is.whole() })),
+  results: is.list(
+    is.object({
+      id: is.nullable(is.text()),
+      key: is.optional(key),
+      reason: is.optional(is.text()),
+      why: is.optional(is.text()),
     }),
     'the first 1000 documents',
   ),
-  resultsLeftOut: whole(),
+  resultsLeftOut: is.whole(),
 });
 
-export const EMULATOR_READY = object({
-  ready: constant(true),
-  endpoint: text(),
-  connectionString: text(),
+export const EMULATOR_READY = is.object({
+  ready: is.constant(true),
+  endpoint: is.text(),
+  connectionString: is.text(),
 });
 
-const SPREAD = object({
-  container: text(),
-  partitionKey: text(),
-  documents: whole(),
-  keys: whole('distinct key values'),
-  top: list(object({ key: nullable(text()), documents: whole() })),
-  ranges: list(object({ id: text(), documents: whole(), ru: number('per second'), throttled: whole() })),
+const SPREAD = is.object({
+  container: is.text(),
+  partitionKey: is.text(),
+  documents: is.whole(),
+  keys: is.whole('distinct key values'),
+  top: is.list(is.object({ key: is.nullable(is.text()), documents: is.whole() })),
+  ranges: is.list(
+    is.object({ id: is.text(), documents: is.whole(), ru: is.number('per second'), throttled: is.whole() }),
+  ),
 });
 
-export const DEMO_RESULT = object({
-  command: constant('demo'),
+export const DEMO_RESULT = is.object({
+  command: is.constant('demo'),
   complete,
   before: SPREAD,
   after: SPREAD,
-  seeded: record(whole(), 'documents of each kind that needs attention'),
-  moved: object({ copied: whole(), replayed: whole(), moved: whole(), deleted: whole() }),
-  application: record(whole(), 'what the application did'),
-  split: object({ from: text(), into: list(text()) }),
-  letters: list(
-    object({
-      number: whole(),
-      state: text(),
-      reason: text(),
-      id: text('as JSON text'),
-      targetKey: nullable(text('as JSON text')),
+  seeded: is.record(is.whole(), 'documents of each kind that needs attention'),
+  moved: is.object({ copied: is.whole(), replayed: is.whole(), moved: is.whole(), deleted: is.whole() }),
+  application: is.record(is.whole(), 'what the application did'),
+  split: is.object({ from: is.text(), into: is.list(is.text()) }),
+  letters: is.list(
+    is.object({
+      number: is.whole(),
+      state: is.text(),
+      reason: is.text(),
+      id: is.text('as JSON text'),
+      targetKey: is.nullable(is.text('as JSON text')),
     }),
   ),
-  refused: text('how the first cutover ended'),
-  stoppedMs: number(),
-  proof: object({
-    equal: flag(),
-    compared: whole(),
-    orders: object({ known: whole(), found: whole() }),
-    long: object({ source: nullable(text()), target: nullable(text()) }),
-    lateWrites: whole(),
+  refused: is.text('how the first cutover ended'),
+  stoppedMs: is.number(),
+  proof: is.object({
+    equal: is.flag(),
+    compared: is.whole(),
+    orders: is.object({ known: is.whole(), found: is.whole() }),
+    long: is.object({ source: is.nullable(is.text()), target: is.nullable(is.text()) }),
+    lateWrites: is.whole(),
   }),
-  kept: optional(object({ folder: text(), endpoint: text() })),
+  kept: is.optional(is.object({ folder: is.text(), endpoint: is.text() })),
   durationMs,
 });
