@@ -84,6 +84,7 @@ export class PageScan<Around = unknown> {
     readonly paths: readonly Path[];
     /** The properties of the service, which are left out of the document. */
     readonly cut: readonly string[];
+    /** Wants the values around the document, and returns their nodes. */
     readonly around: (nodeOf: (value: Wanted) => number) => Around;
   }) {
     const { shape, root, document, paths, cut } = parts;
@@ -95,6 +96,8 @@ export class PageScan<Around = unknown> {
       assert(path.length > 0, 'a path has a step');
       want(document, path);
     }
+    // A first call names the values around the document, of which the tree is made. The second call gets their nodes.
+    parts.around(() => 0);
     const { tree, nodeOf } = nameTree(root);
     const node = (value: Wanted): number => must(nodeOf.get(value), 'every value wanted has its node');
     const property = (name: string): number => node(want(document, [name]));
@@ -272,18 +275,6 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
     previousId: nodeOf(want(root, ['previous', 'id'])),
     previousKey: keyPaths.map((path) => nodeOf(want(root, ['previous', ...path]))),
   });
-  for (const name of [
-    'operationType',
-    'lsn',
-    'crts',
-    'previousImageLSN',
-    'timeToLiveExpired',
-    'id',
-    'partitionKey',
-  ])
-    inMetadata(name);
-  want(root, ['previous', 'id']);
-  for (const path of keyPaths) want(root, ['previous', ...path]);
   return new PageScan({ shape: 'feed', root, document, paths, cut: SYSTEM_PROPERTIES, around });
 }
 
@@ -291,8 +282,6 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
 export function replyScan(paths: readonly Path[]): PageScan<ReplyNodes> {
   const root = wanted();
   const document = want(root, ['resourceBody']);
-  const names = ['statusCode', 'subStatusCode', 'requestCharge', 'eTag', 'retryAfterMilliseconds'] as const;
-  for (const name of names) want(root, [name]);
   const around = (nodeOf: (value: Wanted) => number): ReplyNodes => ({
     statusCode: nodeOf(want(root, ['statusCode'])),
     subStatusCode: nodeOf(want(root, ['subStatusCode'])),
