@@ -9,13 +9,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from './refusal.ts';
 import { isQuery, isTrue, type Headers } from './request.ts';
+import type { SignedResource } from './routes.ts';
 
-export interface AuthRequest {
+export interface AuthRequest extends SignedResource {
   readonly method: string;
-  /** The type as the client signs it: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
-  readonly resourceType: string;
-  /** The path as the client signs it: names are decoded and keep their case, and no slash is at either end. */
-  readonly resourceId: string;
   readonly headers: Headers;
 }
 

@@ -163,7 +163,9 @@ function refuseUnsupported(segments: readonly string[]): void {
 
 /** What a client signs about a path: the resource type, and the id of the resource or of its parent. */
 export interface SignedResource {
+  /** The type as the client signs it: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
   readonly resourceType: string;
+  /** The path as the client signs it: names are decoded and keep their case, and no slash is at either end. */
   readonly resourceId: string;
 }
 

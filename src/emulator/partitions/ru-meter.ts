@@ -13,30 +13,35 @@
  */
 export type Priority = 'high' | 'low';
 
-interface Bucket {
-  budgetRu: number;
-  /** RU left in this second. A negative number is a debt. */
-  leftRu: number;
-  /** RU reserved for High in this second. Low must leave the part that High has not used yet. */
-  reserveRu: number;
-  second: number;
-  highRu: number;
-  /** How many requests of priority High were charged, and how many were refused, in this second. */
-  highCharged: number;
-  highRefused: number;
-  /** The average price of a High request in the latest second that charged one. */
-  highPriceRu: number;
-  thisSecondRu: number;
-  lastSecondRu: number;
-  totalRu: number;
-  throttled: number;
-}
-
 const SECOND_MS = 1000;
 /** RU that count as nothing. Charges have two decimals, so a smaller rest is a rounding error of binary sums. */
 const DUST_RU = 0.001;
 /** The smallest reserve. A smaller one is dropped, because no request costs less. */
 const CLAIM_MIN_RU = 0.1;
+
+/** A bucket that is not metered yet, and has served nothing. */
+function newBucket(second: number) {
+  return {
+    budgetRu: Infinity,
+    /** RU left in this second. A negative number is a debt. */
+    leftRu: Infinity,
+    /** RU reserved for High in this second. Low must leave the part that High has not used yet. */
+    reserveRu: 0,
+    second,
+    highRu: 0,
+    /** How many requests of priority High were charged, and how many were refused, in this second. */
+    highCharged: 0,
+    highRefused: 0,
+    /** The average price of a High request in the latest second that charged one. */
+    highPriceRu: 1,
+    thisSecondRu: 0,
+    lastSecondRu: 0,
+    totalRu: 0,
+    throttled: 0,
+  };
+}
+
+type Bucket = ReturnType<typeof newBucket>;
 
 export class RuMeter {
   readonly #nowMs: () => number;
@@ -90,20 +95,7 @@ export class RuMeter {
       if (second > known.second) turn(known, second);
       return known;
     }
-    const fresh: Bucket = {
-      budgetRu: Number.POSITIVE_INFINITY,
-      leftRu: Number.POSITIVE_INFINITY,
-      reserveRu: 0,
-      second,
-      highRu: 0,
-      highCharged: 0,
-      highRefused: 0,
-      highPriceRu: 1,
-      thisSecondRu: 0,
-      lastSecondRu: 0,
-      totalRu: 0,
-      throttled: 0,
-    };
+    const fresh = newBucket(second);
     this.#buckets.set(name, fresh);
     return fresh;
   }
