@@ -1,11 +1,14 @@
 /** Checks of this machine: the runtime, the protection of connections, and the folder of the ledger. */
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Checklist, Found, FoundValue } from './check.ts';
+
+/** All permissions of a file that are not those of its owner. */
+const OTHERS = 0o077;
 
 export interface MachineParts {
   readonly ledger: string;
@@ -44,7 +47,7 @@ function ledgerAt(path: string): FoundValue<LedgerState> {
     const value = Ledger.peek(path);
     const state = value.hasBegun ? 'holds a migration that has begun' : 'holds no migration yet';
     const run = Ledger.isRunning(path) ? ', and cosmig is running with it' : '';
-    return { message: `the ledger ${path} ${state}${run}`, value };
+    return { message: `the ledger ${path} ${state}${run}`, value, ...othersMayRead(path) };
   }
   const folder = existingFolder(path);
   try {
@@ -57,6 +60,18 @@ function ledgerAt(path: string): FoundValue<LedgerState> {
     });
   }
   return { message: `the ledger ${path} can be created`, value: { hasBegun: false, ledgerName: undefined } };
+}
+
+/** Returns a warning if other users may read the ledger. cosmig does not change the permissions of a file that exists. */
+function othersMayRead(path: string): Pick<Found, 'warning'> {
+  // Windows keeps its permissions elsewhere, and Node reports that every user may read every file.
+  if (process.platform === 'win32' || (statSync(path).mode & OTHERS) === 0) return {};
+  return {
+    warning: {
+      why: 'other users of this machine may read it, and it contains ids and key values of documents',
+      hint: `run chmod 600 ${path}, unless you have allowed it`,
+    },
+  };
 }
 
 /**

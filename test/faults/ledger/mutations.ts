@@ -166,6 +166,12 @@ export const LEDGER_RULES: readonly Rule[] = [
     by: 'only the owner may read them',
   },
   {
+    name: 'files-for-everyone-unmentioned',
+    edits: [{ file: 'src/doctor/machine.ts', find: '& OTHERS) === 0', replace: '& OTHERS) < 512' }],
+    test: 'test/integration/cli/doctor.test.ts',
+    by: 'a ledger that other users may read',
+  },
+  {
     name: 'secrets-for-hooks',
     edits: [{ file: 'src/workflows/hooks.ts', find: '    ...withoutSecrets(env),', replace: '    ...env,' }],
     test: 'test/integration/cutover/command/hooks.test.ts',

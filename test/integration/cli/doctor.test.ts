@@ -1,5 +1,5 @@
 /** What `cosmig doctor` finds: an account with nothing wrong, and one thing wrong at a time. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -171,6 +171,21 @@ describe('cosmig doctor', () => {
       'target container: skipped',
     ]);
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'a ledger that other users may read -> a warning, until they may not',
+    async () => {
+      writeFileSync(move.ledgerPath, '');
+      const found: string[][] = [];
+      for (const mode of [0o640, 0o604, 0o600]) {
+        chmodSync(move.ledgerPath, mode);
+        found.push(
+          notOk(shownBy(await typed(move, 'doctor', ...PLACES, '--deletes', 'reconcile', '--json'))),
+        );
+      }
+      expect(found).toEqual([['machine ledger: warning'], ['machine ledger: warning'], []]);
+    },
+  );
 
   test('a ledger in a place where no file can be -> fails, and the rest is checked', async () => {
     const folder = join(dirname(move.ledgerPath), 'folder.db');
