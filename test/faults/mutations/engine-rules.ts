@@ -397,8 +397,8 @@ export const REPAIR_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/apply/slot-owner.ts',
-        find: 'return [4, 5, 6, 7].some((i) => hashes[i] !== this.#placement.hashes[i]);',
-        replace: 'return hashes.length === 0;',
+        find: 'if (this.#rekey === undefined) return false;',
+        replace: 'if (this.#rekey !== null) return false;',
       },
     ],
     test: 'test/integration/copy/strangers.test.ts',
