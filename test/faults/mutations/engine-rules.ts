@@ -369,6 +369,30 @@ export const REPAIR_RULES: readonly Rule[] = [
     by: 'writes while each page is read',
   },
   {
+    name: 'caught-up-one-change-early',
+    edits: [
+      {
+        file: 'src/engine/leases/lease-reader.ts',
+        find: 'reachedLsn >= goalLsn',
+        replace: 'reachedLsn >= goalLsn - 1',
+      },
+    ],
+    test: 'test/integration/tail/tail.test.ts',
+    by: 'the last change is alone on its page',
+  },
+  {
+    name: 'unreadable-id-counts-as-deleted',
+    edits: [
+      {
+        file: 'src/engine/apply/source-documents.ts',
+        find: "return value === 'unreadable' ? UNREADABLE : value;",
+        replace: "return value === 'unreadable' ? 'gone' : value;",
+      },
+    ],
+    test: 'test/integration/dead-letters/reasons.test.ts',
+    by: 'the service refuses to read an id',
+  },
+  {
     name: 'restored-ledger-not-swept',
     edits: [
       {

@@ -216,4 +216,22 @@ test('dead letters: each reason by a real case -> neighbours arrive, and fixed d
   );
 });
 
+test('dead letters: the service refuses to read an id, and the letter is tried again -> it stays', async () => {
+  await using move = await Move.open();
+  await using tap = await Tap.open(move.emulator);
+  await move.put(order(OLD_IDS[0][0], 'a'), order('another', 'a'));
+  // The feed shows the id; a request that names it is refused.
+  tap.meddle = async (request, forward) =>
+    request.what === 'read-feed' ? oldIds(request, forward) : forward();
+  move.connectionString = tap.connectionString;
+  await move.run('copy', { timing: TIMING });
+  expect(reasonsOf(move)).toEqual(['bad-id']);
+  const env = { COSMIG_SOURCE_CONNECTION_STRING: tap.connectionString };
+  const argv = ['dead-letters', 'retry', '--all', '--ledger', move.ledgerPath];
+  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
+  const { code, stderr } = await runCosmig([...argv, ...spec], { env, clock: systemClock });
+  expect([code, stderr]).toEqual([5, expect.stringContaining('1 dead letter retried, 0 closed')]);
+  expect(reasonsOf(move)).toEqual(['bad-id']);
+});
+
 const byText = (one: Order, other: Order): number => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);

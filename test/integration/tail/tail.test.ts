@@ -26,6 +26,25 @@ describe('tail: changes after the copy', () => {
     await same(move);
   });
 
+  test.each([
+    ['all versions', true],
+    ['latest versions', false],
+  ])(
+    'the last change is alone on its page, feed of %s -> replicated before the run ends',
+    async (_feed, avad) => {
+      await using move = await Move.open({ settings: { avad, pageBytes: 2000 } });
+      await move.put(order('0', 'a', 'P'));
+      await move.run('copy');
+      // Whatever fits on a page, one of these has a last page with one change.
+      for (let changes = 1; changes <= 8; changes += 1) {
+        for (let n = 0; n < changes; n += 1)
+          await move.put(order(`${n}`, 'a', 'P', { changes, pad: 'x'.repeat(300) }));
+        expect((await move.run('catch-up')).complete).toBe(true);
+        await same(move);
+      }
+    },
+  );
+
   test('deletes that the source reports -> replicated', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
