@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RunSnapshot } from '../../../../src/engine/progress/snapshot.ts';
 import { seededRandom, type Random } from '../../../../src/lib/random.ts';
 import { inFolder, RunFailure, type RunOptions } from '../fault-run.ts';
 import type { EmulatorProcess } from '../emulator/process.ts';
@@ -38,8 +39,12 @@ const SOURCE = 'source';
 const TARGET = 'target';
 /** A machine with two busy cores starts a process in seconds. */
 const START_WITHIN_MS = 60_000;
-/** The longest that a run to its end may take, storms and all. */
-const END_WITHIN_MS = 90_000;
+/** A run that only waits is stuck. None of its waits is so long; with giants its requests may take 7 s. */
+const STUCK_AFTER_MS = 60_000;
+/** The longest that a run to its end may take, storms and all, on a busy machine. */
+const END_WITHIN_MS = 300_000;
+/** How long to wait for the point of a kill. */
+const POINT_WITHIN_MS = 90_000;
 /** The service may stay away longer than a mover waits; it is started again so often. */
 const STARTS_MAX = 8;
 /** Done; dead letters are open; the service stayed away; stopped. */
@@ -309,10 +314,10 @@ class MigrationRun {
     await using mover = this.#start(goal, kill);
     await mover.line((line) => line.startsWith('{"started"'), START_WITHIN_MS);
     const isByPoint = kill.by === 'point';
-    if (isByPoint) await mover.line((line) => line.startsWith('{"reading"'), END_WITHIN_MS);
+    if (isByPoint) await mover.line(isReading, END_WITHIN_MS);
     const livesMs = isByPoint
       ? goal === 'copy'
-        ? END_WITHIN_MS
+        ? POINT_WITHIN_MS
         : 800 + this.#random.below(1_700)
       : kill.afterMs;
     const ended = await Promise.race([mover.ended, delay(livesMs, undefined, { ref: false })]);
@@ -331,7 +336,8 @@ class MigrationRun {
     this.#kills.push(`${goal} ${shownKill(kill)} (${Math.round((Date.now() - beganAt) / 100) / 10} s)`);
     this.#count(mover);
     await this.#checkSolos(`when ${goal} was struck (${shownKill(kill)})`);
-    this.#wasOrderly = isOrderly;
+    // A run that was stopped before it read anything has settled nothing of what the run before it left.
+    this.#wasOrderly = isOrderly && (this.#wasOrderly || mover.lines.some(isReading));
     if (this.#scenario.ttl === 'remaining')
       await moveClock(this.#stage, this.#levers, this.#random.below(15));
   }
@@ -354,12 +360,20 @@ class MigrationRun {
   }
 
   async #awaitEnd(mover: MigrationProcess): Promise<Ended> {
-    const ended = await Promise.race([mover.ended, delay(END_WITHIN_MS, undefined, { ref: false })]);
-    if (ended === undefined)
-      throw this.#failure(`the mover did not end within ${END_WITHIN_MS} ms`, [
-        mover.lines.at(-1) ?? 'it said nothing',
-      ]);
-    return ended;
+    const beganAt = Date.now();
+    let [done, doneAt] = ['', beganAt];
+    for (;;) {
+      const ended = await Promise.race([mover.ended, delay(1000, undefined, { ref: false })]);
+      if (ended !== undefined) return ended;
+      const last = mover.lines.at(-1) ?? 'it said nothing';
+      const now = Date.now();
+      const workDone = workIn(last);
+      if (workDone !== done) [done, doneAt] = [workDone, now];
+      if (now - doneAt > STUCK_AFTER_MS)
+        throw this.#failure(`the mover did nothing for ${STUCK_AFTER_MS} ms`, [last]);
+      if (now - beganAt > END_WITHIN_MS)
+        throw this.#failure(`the mover did not end within ${END_WITHIN_MS} ms`, [last]);
+    }
   }
 
   #assertEndedWell(mover: MigrationProcess, ended: Ended, allowed: readonly number[]): Said {
@@ -468,6 +482,18 @@ interface Said {
 function saidAtEnd(mover: MigrationProcess): Said | undefined {
   const line = mover.lines.findLast((each) => each.startsWith('{"ended"'));
   return line === undefined ? undefined : (JSON.parse(line) as Said);
+}
+
+/** What a mover has done by its last line, without how long that took and what it waits for. */
+function workIn(line: string): string {
+  if (!line.startsWith('{"snapshot"')) return line;
+  const { snapshot } = JSON.parse(line) as { readonly snapshot: RunSnapshot };
+  const { phase, documents, ru, throttled, ranges } = snapshot;
+  return JSON.stringify({ phase, documents, ru, throttled, ranges });
+}
+
+function isReading(line: string): boolean {
+  return line.startsWith('{"reading"');
 }
 
 function isSolo(identity: string): boolean {
