@@ -5,6 +5,7 @@
 import { connect, type Account } from '../cosmos/account/client.ts';
 import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { describeAccount } from '../cosmos/account/describe.ts';
+import { clockOff } from '../cosmos/account/service-time.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { differencesOf } from '../cosmos/container/settings.ts';
@@ -87,12 +88,6 @@ async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts
   await list.make('machine', 'disk', async () => diskFor(spec.ledger, bytes));
 }
 
-/**
- * If this machine's clock is off by more than this, the times that cosmig prints are misleading. The service refuses
- * signatures of a clock that is off by more than 15 minutes.
- */
-const CLOCK_AHEAD_MAX_MS = 60_000;
-
 async function checkAccount(
   list: Checklist,
   side: 'source' | 'target',
@@ -101,7 +96,7 @@ async function checkAccount(
   const { signal, connections } = parts;
   let account: Account | undefined;
   const described = await list.make(side, 'account', async () => {
-    account = await connect(connections[side], { signal });
+    account = await connect(connections[side], { signal, clock: parts.clock });
     const value = await describeAccount(account, callOf(parts));
     if (value === undefined) {
       return {
@@ -143,13 +138,16 @@ async function checkAccount(
 function clockOf(aheadMs: number): Found {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds < 2) return { message: "this machine's clock agrees with the service's" };
-  const message = `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
-  if (Math.abs(aheadMs) <= CLOCK_AHEAD_MAX_MS) return { message };
+  const message = clockOff(aheadMs);
+  if (message === undefined)
+    return {
+      message: `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`,
+    };
   return {
     message,
     warning: {
-      why: 'the service refuses signatures of a clock that is 15 minutes off',
-      hint: 'set the clock, for example with a time service',
+      why: "expiry and signatures follow the service's time, but times in the output and --until follow this clock",
+      hint: 'set the clock, or let NTP set it',
     },
   };
 }

@@ -112,8 +112,8 @@ export function clockOffBy(nowMs: number, date: string | undefined): string | un
   return clockOff(nowMs - Date.parse(date ?? ''));
 }
 
-/** Returns how wrong this machine's clock is, in words; undefined if it is right, or if that is not known. */
-function clockOff(aheadMs: number): string | undefined {
+/** Returns how wrong this machine's clock is, in words; undefined if it is off by seconds only, or if that is not known. */
+export function clockOff(aheadMs: number): string | undefined {
   if (!(Math.abs(aheadMs) >= OFF_WORDED_MS)) return undefined;
   const minutes = Math.round(Math.abs(aheadMs) / 60_000);
   const amount =

@@ -66,9 +66,9 @@ export function scratchNames({
 
 /** Asks an account all probes. */
 export async function runProbes(parts: ProbesParts): Promise<Probed> {
-  const { connection, signal, name } = parts;
+  const { connection, clock, signal, name } = parts;
   if (connection.signsInWith === 'entra-id') throw needsKey();
-  using account = await connect(connection, { signal });
+  using account = await connect(connection, { signal, clock });
   const call = callOf(parts);
   const described = await describeAccount(account, call);
   const database = await readDatabase(account, name.database, call);

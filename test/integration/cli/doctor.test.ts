@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { setClock } from '../../helpers/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf, SPEC as PLACES, typed } from '../../helpers/migration/typed.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
@@ -62,6 +63,19 @@ describe('cosmig doctor', () => {
     ]);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(await documents()).toEqual(before);
+  });
+
+  test("the machine's clock is 61 minutes ahead -> a warning that says so, and every other check is made", async () => {
+    const clock = setClock(() => 61 * 60_000);
+    const argv = ['doctor', ...PLACES, '--deletes', 'reconcile', '--json'];
+    const ran = await runCosmig(argv, { env: envOf(move), clock });
+    const shown = shownBy(ran);
+    expect([ran.code, notOk(shown)]).toEqual([0, ['source clock: warning', 'target clock: warning']]);
+    const words = "this machine's clock is 61 minutes ahead of the service's";
+    expect(shown.checks.filter(({ name }) => name === 'clock').map(({ message }) => message)).toEqual([
+      words,
+      words,
+    ]);
   });
 
   test.each<[condition: string, flags: readonly string[], found: readonly string[]]>([
