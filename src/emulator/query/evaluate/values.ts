@@ -78,6 +78,7 @@ export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 /** Evaluates a comparison. Strings are compared by UTF-16 code units. Objects and arrays support `=` only. */
 export function compare(operator: ComparisonOperator, left: SqlValue, right: SqlValue): boolean | undefined {
   if (operator === '=') return equal(left, right);
+  if (left === null && right === null) return operator === '<=' || operator === '>=';
   if (
     (typeof left === 'number' && typeof right === 'number') ||
     (typeof left === 'string' && typeof right === 'string') ||
@@ -96,7 +97,7 @@ export function compare(operator: ComparisonOperator, left: SqlValue, right: Sql
         return left >= right;
     }
   }
-  return operator === '!=' && left === null && right === null ? false : undefined;
+  return undefined;
 }
 
 /** Compares two values for ORDER BY, MIN and MAX. Arrays are equal to each other, and so are objects. */
