@@ -59,15 +59,12 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
   }
 }
 
-/**
- * Counts both sides once. The counts include at least what the mover has read from the source and written to the
- * target.
- */
+/** Counts both sides once. The counts include the newest write and delete that any replica knows. */
 export async function countBoth(comparison: Comparison): Promise<DocumentCounts> {
   const { sides, ledger, signal, spec } = comparison;
   seeTokens(sides, ledger.moment());
-  const target = await countSide(sides.target, { where: undefined, signal });
-  const source = await countSide(sides.source, { where: notMarked(spec), signal });
+  const target = await countSide(sides.target, { where: undefined, isNewest: true, signal });
+  const source = await countSide(sides.source, { where: notMarked(spec), isNewest: true, signal });
   const counts = { source: source.count, target: target.count };
   reportCounts(comparison, counts);
   return counts;

@@ -4,6 +4,7 @@
  */
 import { countRange } from '../../cosmos/container/count.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
+import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import { wholeOf } from '../../cosmos/feed/ranges.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { Ledger } from '../../state/ledger.ts';
@@ -31,10 +32,18 @@ export interface LetterCount {
 
 const READERS_MAX = 8;
 
-/** Counts the documents of one side; `where` is a query condition on a document `c`, undefined for all documents. */
+export interface CountParts {
+  /** A query condition on a document `c`; undefined: all documents are counted. */
+  readonly where: string | undefined;
+  /** Whether the count includes the newest write and delete that any replica knows. A lagging replica could hide them. */
+  readonly isNewest?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Counts the documents of one side. */
 export async function countSide(
   side: Side,
-  { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
+  { where, isNewest = false, signal }: CountParts,
 ): Promise<SideCount> {
   const { requests, governor, patience, sessions, timeoutMs } = side;
   const ranges: RangeCount[] = [];
@@ -43,6 +52,7 @@ export async function countSide(
     signal,
     work: async (part, inner) => {
       const { id } = part.range;
+      if (isNewest) await seeNewestOf(side, part, inner);
       const { documents, sessionToken } = await countRange(requests, part, {
         signal: inner,
         timeoutMs,
