@@ -131,7 +131,8 @@ export function putKey(out: ByteOutput, key: Key): void {
 }
 
 /**
- * Writes a key with a text that needs escapes: in the JSON of the key, or in the string around this JSON, or in both.
+ * Writes a key that has a text with escapes or with other characters than ASCII. The key becomes JSON, and this JSON
+ * becomes a JSON string.
  */
 function putAnyKey(out: ByteOutput, key: Key): void {
   out.putText(JSON.stringify(JSON.stringify(key.map((value) => (value === undefined ? {} : value)))));

@@ -54,8 +54,8 @@ export class ByteOutput {
   }
 
   /**
-   * Writes a text as UTF-8, and a lone surrogate as three bytes (`writeUnits`). JSON.stringify leaves none in its
-   * texts.
+   * Writes a text as UTF-8, and a lone surrogate as three bytes (`writeUnits`). JSON.stringify escapes lone surrogates,
+   * so its texts have none.
    */
   putText(text: string): void {
     const { length } = this;

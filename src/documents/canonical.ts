@@ -158,7 +158,10 @@ export function decimalOf(json: string): string {
   return `${sign}${digits.slice(start, end)}e${power}`;
 }
 
-/** Returns the path of the first difference of two documents, in the order of `a`; undefined if they are equal. */
+/**
+ * Returns the path at which two documents first differ; undefined if they are equal. Members are compared in the order
+ * in which `a` has them, then those that only `b` has.
+ */
 export function firstDifference(a: Canonical, b: Canonical): DifferencePath | undefined {
   if (a.kind === 'array' && b.kind === 'array') {
     for (let i = 0; i < Math.max(a.items.length, b.items.length); i += 1) {

@@ -5,10 +5,10 @@
  * row itself.
  *
  * An entry consists of words of 32 bits: one for the size of the entry in bytes, four for the identity, four for the
- * contribution, and the rest for the name. The name contains the values of some nodes as on the page, each followed by
- * a line feed, and ends with zeros up to the next word. The contribution is a hash over the hashes of identity, slot
- * and content. Where copies must expire with their originals, one more word follows, which only the caller adds: the
- * instant at which the document expires (verify/pass/expiry.ts).
+ * contribution, and the rest for the name. The name consists of the values of some nodes, written as on the page and
+ * each followed by a line feed. Zeros fill its last word. The contribution is a hash over the hashes of identity, slot
+ * and content. If copies must expire together with their originals, the caller adds one more word: the instant at which
+ * the document expires (verify/pass/expiry.ts).
  */
 import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
 import { PageError } from './page-error.ts';
@@ -23,7 +23,7 @@ export interface EntryNodes {
   readonly identity: readonly number[];
   readonly slot: readonly number[];
   readonly name: readonly number[];
-  /** A row that has a value at this node gets no entry. */
+  /** A row that has a value at this node gets no entry. Undefined: no node has this effect. */
   readonly stop: number | undefined;
   /**
    * A row gets an entry only if the id and all levels of the target key are texts, and the levels have at most this
@@ -33,7 +33,11 @@ export interface EntryNodes {
   readonly documentBytesMax: number;
 }
 
-/** What the kernel writes into its table for a row: BEYOND, LEFT or NO_LSN, or FIRST_ENTRY plus an offset. */
+/**
+ * The first number of a row in the kernel's table. BEYOND: the row is above the fence. LEFT: the row has no entry, so
+ * the caller must read it. NO_LSN: the row has no LSN. A number from FIRST_ENTRY on: the row has an entry, and the
+ * number is FIRST_ENTRY plus the entry's offset in bytes.
+ */
 const BEYOND = 0;
 const LEFT = 1;
 const NO_LSN = 2;
@@ -47,7 +51,7 @@ export interface EntryTakers {
    * Called for a row with an entry: the word at which the entry starts, and how many bytes of the document were hashed.
    */
   readonly entry: (row: number, atWord: number, sizeBytes: number) => void;
-  /** Called for a row up to the fence that has no entry. */
+  /** Called for a row without an entry whose LSN is not above the fence. */
   readonly left: (row: number) => void;
 }
 
@@ -77,7 +81,7 @@ export class Digests {
   read(fenceLsn: number, { take, entry, left }: EntryTakers): number {
     const scan = this.#scan;
     const found = scan.digest(this.#asked, fenceLsn);
-    // The table is copied, because the functions read rows, for which the kernel reuses its memory.
+    // The table is copied, because the functions called below may read rows, and the kernel then reuses its memory.
     if (this.#table.length < found.table.length) this.#table = new Uint32Array(found.table.length * 2);
     const table = this.#table;
     table.set(found.table);

@@ -16,7 +16,10 @@ export function hashBytes(bytes: Uint8Array, out: Uint32Array, at: number): void
   kernel.hash(kernel.start + bytes.length, out, at);
 }
 
-/** Writes another hash, which is faster for many bytes, to `out[at]`. `PageScan.hashContent` computes the same hash. */
+/**
+ * Writes the content hash of some bytes to `out[at]`. It differs from the hash of `hashBytes` and is faster for many
+ * bytes. `PageScan.hashContent` computes the same hash.
+ */
 export function hashContentBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
   const kernel = hashKernel();
   kernel.reserve(bytes.length);
@@ -43,7 +46,10 @@ export function toWords(hash: Buffer, out: Uint32Array, at: number): void {
   for (let i = 0; i < HASH_WORDS; i += 1) out[at + i] = hash.readUInt32BE(4 * i);
 }
 
-/** Returns a hash of the ledger as the key of a Map. Its keys are not those of `mapKeyOfWords`. */
+/**
+ * Returns a hash of the ledger as the key of a Map. `mapKeyOfWords` returns another text for the same hash, so one Map
+ * must not use both.
+ */
 export function mapKey(hash: Buffer): string {
   return hash.toString('latin1');
 }

@@ -3,12 +3,12 @@
  * document is computed in the same way, from its target key.
  *
  * Invariant: different values are never hashed from the same bytes, because the bytes contain the type of each value
- * and the length of each text. So 1 and "1" differ, null and a missing value, ("ab","c") and ("a","bc"). Texts are
- * hashed by UTF-16 units, so different lone surrogates stay different. Numbers are hashed as doubles, with -0 as 0. How
- * a value is written in JSON does not matter: a text without escapes is hashed as it is on the page, any other value is
- * decoded first, and both ways have the same result. An object or an array is hashed as a missing value, because the
- * service takes it for one: a document whose key property changes from {} to {"x":1} keeps its identity. If no value of
- * a row needs decoding, the kernel computes the whole hash.
+ * and the length of each text. So these differ: 1 and "1"; null and a missing value; ("ab","c") and ("a","bc"). Texts
+ * are hashed by UTF-16 units, so different lone surrogates stay different. Numbers are hashed as doubles, with -0 as 0.
+ * How a value is written in JSON does not matter: a text without escapes is hashed as it is on the page, any other
+ * value is decoded first, and both ways have the same result. An object or an array is hashed as a missing value,
+ * because the service takes it for one: a document whose key property changes from {} to {"x":1} keeps its identity. If
+ * no value of a row needs decoding, the kernel computes the whole hash.
  */
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';

@@ -2,7 +2,7 @@
 import { ServiceError } from '../lib/errors.ts';
 
 /**
- * The error for a page that is damaged at the byte `offset`. Nothing of the page is used. Invariant: the message
+ * The error for a page that is damaged at the byte `offset`. No part of a damaged page is used. Invariant: the message
  * contains no bytes of the page, which are the operator's data.
  */
 export class PageError extends ServiceError {

@@ -15,7 +15,10 @@ export class Pieces {
   /** The bytes of all pieces together. */
   length = 0;
   #page: Uint8Array = new Uint8Array(0);
-  /** The start and the end of each piece. An offset from 0 on is in the page; -1 minus an offset is in the texts. */
+  /**
+   * The start and the end of each piece. A number from 0 on is an offset in the page. A negative number is -1 minus an
+   * offset in the texts.
+   */
   #offsets = new Int32Array(8192);
 
   /** Drops all pieces; the next pieces are parts of `page`. */

@@ -37,7 +37,10 @@ export interface EnvelopeNodes {
   readonly crts: number;
   readonly previousLsn: number;
   readonly timeToLiveExpired: number;
-  /** The id of a deleted document. For each level of its key, `deletedKey` has the nodes that may have the value. */
+  /**
+   * The id of a deleted document. For each level of the document's key, `deletedKey` lists the nodes at which the value
+   * may be.
+   */
   readonly deletedId: number;
   readonly deletedKey: ReadonlyArray<readonly number[]>;
   /** The id and the key of the document in `previous`, if the service sends this property. */
@@ -165,8 +168,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * Returns whether a row has an integer beyond 2^53: a number without fraction and exponent, whose neighbours may be the
-   * same double.
+   * Returns whether a row has an integer beyond 2^53: a number without fraction and exponent that, as a double, may
+   * equal its neighbours.
    */
   hasLongInteger(row: number): boolean {
     return this.#rows[row * this.#stride + ROW_HEAD + 1] === 1;

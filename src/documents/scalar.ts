@@ -92,7 +92,7 @@ export function decodeNumber(page: Buffer, start: number, end: number): number {
 
 /**
  * Returns the whole number at a node, such as an LSN, a time or a status code, read digit by digit; null: the row has
- * no value at the node, or another value.
+ * no value at the node, or one with anything but digits.
  */
 export function integerAt(scan: PageScan, row: number, node: number): number | null {
   const start = scan.start(row, node);

@@ -96,7 +96,7 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
   out.putSlice(page, from, scan.end(row, nodes.document));
 }
 
-/** What happens if the document already has a property that is to be added. */
+/** What happens if the document already has the property to add. */
 export type OnPresent =
   /** An equal value stays. Any other value is a conflict, even if there is no new value. */
   | 'keep'
@@ -156,8 +156,8 @@ export class Adder {
   }
 
   /**
-   * Appends the edits that add `values` to the document of a row. There is a value for each path; undefined: it adds
-   * nothing. Returns the path of the first conflict, if there is one.
+   * Appends the edits that add `values` to the document of a row. `values` has one value for each path; an undefined
+   * value adds nothing. Returns the path of the first conflict, if there is one.
    */
   plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits): Path | undefined {
     return this.#planObject(row, this.#scan.nodes.document, this.#branches, { values, edits });

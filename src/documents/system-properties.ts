@@ -2,8 +2,8 @@
 export const STORED_PROPERTIES: readonly string[] = ['_rid', '_self', '_etag', '_attachments', '_ts'];
 
 /**
- * The property that change feeds add as well. In a feed it hides a property of this name that the application has set,
- * and only a read of the document shows that one (verify/recheck/hidden-properties.ts).
+ * The property that change feeds add as well. In a feed it hides a property of the same name that the application has
+ * set; only a read of the document shows the application's value (verify/recheck/hidden-properties.ts).
  */
 export const FEED_PROPERTY = '_lsn';
 

@@ -20,7 +20,7 @@ const BLANK = 0x20;
 export function refreshTtl(text: Buffer, { end, digits, endsTs }: Lifetime, nowTs: number): void {
   const left = String(Math.max(1, endsTs - nowTs));
   const saved = digits - left.length;
-  // More digits than before mean that the clock was set back. The first value then stays.
+  // More digits than before mean that the clock was set back. In that case the `ttl` stays as it is.
   if (saved < 0) return;
   text.write(left, end - digits, 'latin1');
   if (saved === 0) return;

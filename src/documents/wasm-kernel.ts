@@ -71,7 +71,7 @@ function instantiate(): KernelExports {
   });
 }
 
-/** Calls `body`, which asks the system for memory. WebAssembly reports its refusal as a RangeError. */
+/** Calls `body`, which asks the system for memory. If the system refuses, WebAssembly throws a RangeError. */
 function withMemory<T>(body: () => T): T {
   try {
     return body();
@@ -237,7 +237,7 @@ class ScanKernel {
       (shape === 'feed' ? scanFeed : scanArray)(this.#pageAt, sizeBytes, cutsAt, this.#rowsAt);
     } catch (error) {
       const kind = faultKind.value;
-      // If the kernel has recorded no fault of the page, it has failed by a fault of its own.
+      // If the kernel has recorded no fault of the page, the error is a bug of the kernel.
       if (kind === 0) throw new InternalError('the kernel stays within its memory', { cause: error });
       throw new PageError(FAULTS[kind] ?? '', faultAt.value);
     }
@@ -270,7 +270,10 @@ class ScanKernel {
     this.#refresh();
   }
 
-  /** Takes a new view of the memory if it has grown, which detaches old views. The kernel, too, may grow the memory. */
+  /**
+   * Takes a new view of the memory if the memory has grown, because growth detaches the old views. The kernel itself
+   * may make the memory grow.
+   */
   #refresh(): void {
     const { buffer } = this.#exports.memory;
     if (this.#bytes.buffer !== buffer) this.#bytes = new Uint8Array(buffer);

@@ -9,7 +9,7 @@ const END = 'FF';
 
 /**
  * Returns the `count + 1` bounds of `count` ranges of equal size, from '' to 'FF'. The bounds are fractions of the
- * highest hash, which gives the bounds that the service shows: 1FFF...FF between two ranges, in V1 05C1DFFFFFFFFC.
+ * highest hash, as in the service, which shows 1FFF...FF between two ranges, or 05C1DFFFFFFFFC in V1.
  */
 export function initialBounds(kind: KeyKind, count: number): string[] {
   assert(Number.isInteger(count) && count > 0, 'a container has at least one range');
@@ -20,8 +20,9 @@ export function initialBounds(kind: KeyKind, count: number): string[] {
 }
 
 /**
- * Returns the bound that halves [min, max), strictly inside, with as few levels as possible: a hierarchical range
- * that holds a single prefix is split below that prefix. Undefined for a range of one hash, which cannot be split.
+ * Returns a bound strictly inside [min, max) that divides this range into halves. The bound has as few levels as
+ * possible: only a hierarchical range with a single prefix is split below that prefix. Returns undefined for a range of
+ * one hash, which cannot be split.
  */
 export function middleOf(kind: KeyKind, min: string, max: string): string | undefined {
   const { bitsPerLevel, levelsMax } = SPACES[kind];

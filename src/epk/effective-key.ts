@@ -41,7 +41,10 @@ export function effectiveKey(kind: KeyKind, values: readonly KeyComponent[]): st
   return values.map((value) => hashV2([value])).join('');
 }
 
-/** Returns the hash space below a prefix of a hierarchical key. `max` is excluded, and above every hex digit. */
+/**
+ * Returns the hash space below a prefix of a hierarchical key. `max` is excluded; it sorts after every key with this
+ * prefix.
+ */
 export function prefixRange(values: readonly KeyComponent[]): { min: string; max: string } {
   const prefix = effectiveKey('multi-hash', values);
   return { min: prefix, max: `${prefix}FF` };

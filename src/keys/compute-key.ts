@@ -79,7 +79,7 @@ function propertiesOf(
   let properties: Record<string, unknown> = {};
   for (const path of additionPaths) {
     const addition = additions.find((candidate) => candidate.path === path);
-    // An old derived value is removed: with it, the document would be written with its old key.
+    // Without a new value, an old derived value is removed: otherwise the document would be written with its old key.
     if (addition === undefined && valueAt(document, path) === undefined) continue;
     properties = withValue(properties, document, path, addition?.value);
   }

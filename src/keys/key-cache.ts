@@ -8,7 +8,7 @@ import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** Keys in a bucket. A new key replaces the oldest key of its bucket. */
+/** The number of keys in a bucket of the cache. A new key replaces the oldest key of its bucket. */
 const WAYS = 4;
 const BUCKETS = 32_768 / WAYS;
 /** The longest input that is cached. Longer inputs are hardly ever shared. */
@@ -39,7 +39,10 @@ export class KeyCache {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
   #memory: Memory | undefined;
-  /** Bytes of the last lookup. Its hash and its bucket follow; the bucket is -1 if the input cannot be cached. */
+  /**
+   * The input bytes of the last lookup. The next three fields are their hash, their number and their bucket; the bucket
+   * is -1 if the input cannot be cached.
+   */
   readonly #asked = new Uint8Array(BYTES_MAX);
   #askedHash = 0;
   #askedBytes = 0;

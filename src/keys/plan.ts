@@ -25,13 +25,16 @@ export interface PlanOptions {
   /** Properties to write, each as '/path=template'. */
   readonly derive: readonly string[];
   readonly missingKey: MissingKey;
-  /** Path that keeps the old key value if a derived path is a source key path. */
+  /** The path at which the old key value is kept if a derived property replaces a source key path. */
   readonly keepSourceKeyAs?: string;
   /** The longest key of the target in bytes: 2,048, or 101 for V1 (without large partition keys). */
   readonly keyBytesMax?: number;
 }
 
-/** How to treat a document without a key value. A plan refuses it alike for `dead-letter` and `fail`. */
+/**
+ * How to treat a document without a key value. For `dead-letter` and for `fail` a plan refuses the document; the mover
+ * then keeps it as a dead letter or ends the run.
+ */
 export type MissingKey = 'keep' | 'dead-letter' | 'fail';
 
 /** A property that is added to the target document. */
@@ -84,24 +87,28 @@ function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanO
   return draft;
 }
 
-/** Gives one value of each document: a property to write, or a key level that the document has. */
+/**
+ * One step of a plan. It finds one value of a document: a property to write, or a key level that the document already
+ * has.
+ */
 interface Step {
   readonly path: Path;
   readonly strategy: Strategy;
-  /** Indexes of the step's values in the inputs. */
+  /** For each value that the strategy takes, its index in `inputs`. */
   readonly at: readonly number[];
   readonly does: 'derive' | 'keep' | 'read';
 }
 
-/** Computes the new keys of documents; the header of this file says from what. */
+/** Computes the new key of a document from its values at `inputs`. */
 export class KeyPlan {
   readonly sourcePaths: readonly Path[];
   readonly targetPaths: readonly Path[];
   /** The paths of the values that `compute` takes, in this order. Each path occurs once. */
   readonly inputs: readonly Path[];
   /**
-   * The paths at which `compute` may add a value. A document with another value there, or with any value if none is
-   * added, would seem to have another key, so it is refused (key-conflict). `replacedPaths` are exempt.
+   * The paths at which `compute` may add a value. A document that already has a different value there would seem to
+   * have another key, so it is refused (key-conflict). So is a document that has any value there if `compute` adds
+   * none. At `replacedPaths` the existing value is replaced instead.
    */
   readonly additionPaths: readonly Path[];
   /** Source key paths whose value is replaced. The old value is added at another path. */
@@ -168,7 +175,7 @@ export class KeyPlan {
     { path, does }: Step,
     derived: Exclude<Derived, { readonly kind: 'value' }>,
   ): KeyRefusal | undefined {
-    // A missing source key is a valid source key.
+    // The source key may be missing in the source, and then there is no old value to keep.
     const mayMiss = does === 'keep' || this.#mayMiss;
     const refusal = refusalOf(path, derived, mayMiss);
     if (refusal !== undefined || does !== 'derive') return refusal;

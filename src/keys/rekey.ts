@@ -194,7 +194,7 @@ export class Rekey {
     const end = this.#scan.end(this.#row, nodes.id);
     const writtenBytes = end - start - 2;
     if (writtenBytes === 0) return { reason: 'bad-id', why: 'id is empty' };
-    // Escapes only make a text longer, so an id whose JSON text is short enough is short enough.
+    // Escapes only make a text longer. So if the JSON text of the id is short enough, the id is too.
     if (writtenBytes <= ID_BYTES_MAX || Buffer.byteLength(decodeText(page, start, end)) <= ID_BYTES_MAX)
       return undefined;
     return { reason: 'bad-id', why: `id is longer than ${ID_BYTES_MAX} bytes` };
@@ -262,7 +262,7 @@ export class Rekey {
   }
 }
 
-/** Returns the key path of the source whose value the target document keeps at `path`; undefined if there is none. */
+/** Returns the source key path whose old value is kept at `path` in the target document; undefined if there is none. */
 function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
   const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
   return level < 0 ? undefined : sourcePaths[level];
@@ -290,8 +290,8 @@ export class Placement {
 }
 
 /**
- * Reads the identity of a deleted document, from any known shape of a delete in the all-versions feed, and the one that
- * a document had before it was renamed.
+ * Reads the identity of a deleted document from a delete in the all-versions feed, in any known shape of deletes. Also
+ * reads the identity that a renamed document had before.
  */
 export class Deletion {
   readonly #scan: PageScan<EnvelopeNodes>;
@@ -315,7 +315,7 @@ export class Deletion {
     return this.#texts(row, this.#nodesOf(row));
   }
 
-  /** Does the same as `read` for the previous image alone, which a replace may have too. */
+  /** Does the same as `read`, but only from the previous image, which a replace may have too. */
   readPrevious(row: number, out: Uint32Array, at: number): boolean {
     return this.#hash(row, this.#previousNodesOf(row), out, at);
   }
@@ -341,7 +341,8 @@ export class Deletion {
   #nodesOf(row: number): readonly number[] | undefined {
     const { deletedId, deletedKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
-    // {} may mean a missing value, as in batches, but that is not documented.
+    // In a batch, {} stands for a missing value. Whether it does in a delete is not documented, so it is not taken as a
+    // value.
     const isKeyValue = (node: number): boolean => keyStart(this.#scan, row, node) !== 0;
     const levels = deletedKey.map((nodes) => nodes.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];

@@ -1,11 +1,12 @@
 /**
- * Filters for text: lower, upper, trim, slice, pad, default. Invariant: the filters do not depend on a locale.
- * Letters change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
+ * Filters for text: lower, upper, trim, slice, pad, default. Invariant: the filters do not depend on a locale. Letters
+ * change by the tables of Unicode, without the rules of a language: in lower case 'İ' becomes two characters, and so
+ * does 'ß' in upper case.
  */
 import type { Scalar } from '../../documents/scalar.ts';
 import { textOf, withoutArgument, type Filter, type FilterKind, type Unfit } from './filter.ts';
 
-/** The most digits that `pad` fills up to: no number has more. */
+/** The greatest length to which `pad` fills up: more than any number in a key needs. */
 const DIGITS_MAX = 64;
 
 export const lower: FilterKind = onText('lower', (text) => text.toLowerCase());

@@ -8,7 +8,7 @@ import { isUnfit, withoutArgument, type Filter, type FilterKind, type Unfit } fr
 import { instantOf, type Instant } from './instant.ts';
 
 /**
- * The tokens of a pattern: the part of a time that each gives, with leading zeros up to the length of the token. A
+ * The tokens of a pattern. Each token is replaced by a part of the time, with leading zeros up to the token's length. A
  * pattern may also contain punctuation, digits and spaces.
  */
 const TOKENS = {
@@ -33,7 +33,7 @@ export const quarter: FilterKind = plain('quarter', (instant) => {
 
 export const week: FilterKind = plain('week', weekOf);
 
-/** Gives the parts of a time that a pattern names. */
+/** Formats a time by a pattern. */
 export const date: FilterKind = {
   name: 'date',
   example: 'date:yyyy-MM',

@@ -1,6 +1,6 @@
 /**
- * The strategies for a value that the document already has, at one top-level or nested path: as a key (`asIs`), or
- * to be written at another path (`existing`). Invariant: the value keeps its type.
+ * The strategies for a value that the document already has, at one top-level or nested path: used as a key (`asIs`), or
+ * written at another path (`existing`). Invariant: the value keeps its type.
  */
 import { printPath } from '../path.ts';
 import { composite, type Derived, type Path, type Strategy, type Value } from './strategy.ts';
