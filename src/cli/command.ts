@@ -144,9 +144,9 @@ export interface Reporter {
    */
   announce(result: Result): void;
   /**
-   * Prints one line of a result that may be too long for memory. With --json it prints `json` instead, or nothing
-   * when `json` is not given because the one object at the end contains the line. Resolves when the caller may print
-   * the next line: to true, or to false when the reader of stdout has left (`| head`).
+   * Prints one line of a result that may be too long for memory. With --json it prints `json` instead. A caller omits
+   * `json` if the one object at the end contains the line; with --json nothing is printed for such a line. Resolves
+   * when the caller may print the next line: to true, or to false when the reader of stdout has left (`| head`).
    */
   line(text: string, json?: Result['json']): Promise<boolean>;
 }

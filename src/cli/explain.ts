@@ -42,7 +42,7 @@ export function dissect(thrown: unknown): string {
   return redactText(inspect(thrown, { depth: 6, breakLength: 110 })).replaceAll(/^/gm, '  | ');
 }
 
-/** What this machine or its settings refuse, by the system's error code. Neither is a bug in cosmig. */
+/** What this machine or its settings can refuse, by the system's error code. Such an error is not a bug in cosmig. */
 const EXHAUSTED: Readonly<Record<string, { readonly why: string; readonly hint: string }>> = {
   EMFILE: {
     why: 'this process may not open more files and connections',

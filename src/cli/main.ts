@@ -59,7 +59,10 @@ function fail(terminal: Terminal, thrown: unknown, command: string | null = null
   return explanation.exitCode;
 }
 
-/** Returns the output for what no command prints, in the format that the command line asks for. */
+/**
+ * Returns the output for errors and warnings that arise outside of a command, in the format that the command line asks
+ * for.
+ */
 function outputOf(terminal: Terminal): Output {
   const { argv, env } = terminal;
   const json = wantsJson(argv, env);

@@ -124,7 +124,7 @@ function buildParser(commands: readonly Command[]): Argv {
 function addOptions(parser: Argv, table: OptionTable): Argv {
   for (const [name, option] of Object.entries(table)) {
     if (option.type === 'secret') continue;
-    // No `default` is passed: yargs would then not report whether the flag was given.
+    // No `default` is passed, because with a default yargs would not report whether the flag was given.
     parser.option(flagOf(name), {
       ...(isSwitch(option) ? { boolean: true } : { string: true }),
       ...(option.type === 'raw' && option.alias !== undefined ? { alias: option.alias } : {}),

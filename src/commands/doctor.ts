@@ -1,4 +1,7 @@
-/** `cosmig doctor`: checks everything that a migration needs, and changes nothing; or asks the service on request. */
+/**
+ * `cosmig doctor`: checks everything that a migration needs, and changes nothing. With `--probe` it asks the service
+ * instead.
+ */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { runDoctor } from '../report/runs/run-doctor.ts';

@@ -1,6 +1,6 @@
 /**
- * `cosmig key`: shows the new key of each document, so that the operator can try out a key. It reads JSON and writes
- * only text.
+ * `cosmig key`: shows the new key of each document, so that the operator can try out a key. It reads documents from a
+ * file or a pipe, and changes nothing.
  */
 import { createReadStream } from 'node:fs';
 import type { Command, Input } from '../cli/command.ts';

@@ -1,6 +1,6 @@
 /**
- * The surroundings of the demo: an account in this process, and a folder for its files. Invariant: closing removes
- * the account and the folder, unless the operator wants to keep them. The folder then contains everything that is
+ * The surroundings of the demo: an account in this process, and a folder for its files. Invariant: closing removes the
+ * account and the folder, unless the operator wants to keep them. A folder that is kept contains everything that is
  * needed to inspect the migration.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ export interface Occupancy {
 export interface RangeLoad {
   readonly id: string;
   readonly documents: number;
-  /** The request units charged since the range exists. */
+  /** The request units charged since the range was created. */
   readonly ru: number;
   readonly throttled: number;
 }

@@ -111,7 +111,7 @@ export class Application {
     if (chance < 35) await this.#create(signal);
     else if (chance < 70) await this.#update(at, { ...order, status: 'paid' }, signal);
     else if (chance < 85) await this.#move(at, { ...order, customerId: someCustomer(this.#random) }, signal);
-    // Nothing is deleted when few orders are left, so that the other changes still find some.
+    // Nothing is deleted when few orders are left, so that the other changes still find orders.
     else if (this.#orders.length > ORDERS_MAX / 8) await this.#delete(at, signal);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The steps of the demo: what the commands run, called in this process. Invariants: each step reads its settings from
- * a config file like that of an operator, and keeps its result instead of printing it.
+ * The steps of the demo. Each step runs the code of a command in this process. Invariants: each step reads its settings
+ * from a config file like that of an operator, and keeps its result instead of printing it.
  */
 import type { Context, Reporter, Result } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
@@ -77,7 +77,7 @@ export class Steps {
     try {
       return out.json(await runToGoal(this.#contextFor(out, { signal }), { command: 'tail', goal: 'tail' }));
     } catch (error) {
-      // The demo has stopped the tail, perhaps while a dead letter was open. Both are planned and not an error.
+      // The demo has stopped the tail, perhaps while a dead letter was open. Both are planned, so neither is an error.
       const isPlanned = error instanceof DeadLetterError || error instanceof CanceledError;
       if (!isPlanned || !signal.aborted || this.#signal.aborted) throw error;
       return out.json();

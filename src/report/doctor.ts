@@ -25,7 +25,7 @@ export function checkText(checks: readonly Check[], previous: Check['about'] | u
   return lines.join('\n');
 }
 
-/** Returns lines of at most 80 columns, with a word before the first. */
+/** Breaks a text into lines of at most 80 columns. `head` precedes the first line. */
 export function indented(head: string, text: string): string[] {
   return wrapText(text, COLUMNS - INDENT - 1).map(
     (line, index) => `${(index === 0 ? head : '').padEnd(INDENT)} ${line}`,
@@ -35,7 +35,7 @@ export function indented(head: string, text: string): string[] {
 const NOT_VISIBLE =
   'Not visible to cosmig: throughput buckets, whether partitions were ever merged,\nand how long the change feed keeps deletes (docs/migration.md).';
 
-/** Returns how many checks ended how. */
+/** Returns how many checks there were, and how many ended in each state. */
 export function summaryText(checks: readonly Check[]): string {
   const count = (state: Check['state']): number => checks.filter((check) => check.state === state).length;
   const others = (['warning', 'failed', 'skipped'] as const)

@@ -13,8 +13,8 @@ export function table(rows: readonly TextRow[]): string {
 }
 
 /**
- * Returns the row about integers whose neighbours may be the same double; no row if none was read. Whether an account
- * keeps them exactly is not known (fact SVC-44).
+ * Returns the row about integers beyond 2^53, which a double cannot distinguish from their neighbours; no row if no
+ * such integer was read. Whether an account keeps them exactly is not known (fact SVC-44).
  */
 export function longIntegerRows(versions: number | undefined): TextRow[] {
   if (versions === undefined) return [];

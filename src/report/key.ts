@@ -10,7 +10,7 @@ import type { KEY_RESULT } from './json/tool-results.ts';
 import type { TypeOf } from './json/schema.ts';
 import { keyJson, table, type TextRow } from './format.ts';
 
-/** How many results the JSON object contains, since the whole object has to fit into memory. */
+/** The most results in the JSON object, which has to fit into memory. */
 const RESULTS_MAX = 1000;
 const BIGGEST = 5;
 
@@ -57,7 +57,7 @@ export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
   return [line, ...steps, hash, ...conflicts(plan, document, computed)];
 }
 
-/** Returns the whole key as text, not shortened, since scripts may count the lines of each key. */
+/** Returns the whole key as text, not shortened, since a script may count how many lines have the same key. */
 function keyText(values: readonly KeyComponent[]): string {
   const levels = values.map((value) => (value === undefined ? '(missing)' : JSON.stringify(value)));
   return levels.length === 1 ? levels.join('') : `[${levels.join(',')}]`;

@@ -25,7 +25,9 @@ export interface Rates {
  * within seconds.
  */
 const SMOOTH_MS = 5000;
-/** The minimum time between two samples. Counters grow page by page, so that a shorter interval gives no useful rate. */
+/**
+ * The minimum time between two samples. Counters grow page by page, so a shorter interval would give no useful rate.
+ */
 const INTERVAL_MIN_MS = 500;
 
 /** Computes rates from counters and smooths them, since the counters grow page by page. */

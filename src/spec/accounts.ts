@@ -27,7 +27,7 @@ type Side = keyof typeof SIDES;
 interface GivenAccount {
   readonly endpoint: string | undefined;
   readonly key: string | undefined;
-  /** The setting from which the endpoint comes; undefined when the operator gave none. */
+  /** The setting from which the endpoint comes; undefined when the operator named no account for this side. */
   readonly from: Given | undefined;
 }
 
@@ -66,7 +66,7 @@ export function connectionsFrom(
  */
 function needTls(connection: Connection, from: Given | undefined, side: Side, problems: ProblemList): void {
   const { key, connectionString } = SIDES[side];
-  // A key that is not valid has been reported already.
+  // A given key or connection string may be invalid. That has been reported already.
   const hasKey = [key, connectionString].some((name) => problems.given(name) !== undefined);
   if (
     from === undefined ||

@@ -77,7 +77,10 @@ export function check(problems: ProblemList, surroundings: Surroundings): Checke
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };
 }
 
-/** Asserts that every setting has a value: one that could not be read is a problem, and problems were thrown. */
+/**
+ * Asserts that every setting has a value. A setting that could not be read is a problem, and `throwIfAny` throws if
+ * there are problems.
+ */
 function complete<T extends object>(settings: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
   assert(!Object.values(settings).includes(undefined), 'settings without a value are problems');
   // The cast is safe: the line above has found no undefined value.

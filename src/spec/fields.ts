@@ -303,7 +303,10 @@ export const MIGRATION_OPTIONS = {
   ...optionsOf(['sourceRu', 'targetRu'], 'Load'),
 };
 
-/** The options of commands that run a migration: also when a run ends, and when it does not begin. */
+/**
+ * The options of commands that run a migration: those that identify the migration, and those that say when a run ends
+ * and whether it begins.
+ */
 export const RUN_OPTIONS = {
   ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters'], 'Run'),
   ...MIGRATION_OPTIONS,

@@ -1,6 +1,6 @@
 /**
- * The settings that must be the same in every run of one migration: as plain data for the ledger, as a hash, and as a
- * list of the fields in which a spec differs from the ledger. Invariant: these settings contain no secret.
+ * The settings that must be the same in every run of one migration: their values as plain data for the ledger, a hash
+ * of the values, and the fields in which a spec differs from the ledger. Invariant: these settings contain no secret.
  */
 import { createHash } from 'node:crypto';
 import { NotReadyError } from '../lib/errors.ts';

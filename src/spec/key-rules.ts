@@ -129,7 +129,7 @@ export function checkMeanings(
   }
 }
 
-/** Returns no paths if a text is not valid, which is a problem that has been reported. */
+/** Returns no paths if a text is not valid. That problem has been reported already. */
 function parsedOr(parse: () => readonly Path[]): readonly Path[] {
   const paths = orUsageError(parse);
   return paths instanceof UsageError ? [] : paths;

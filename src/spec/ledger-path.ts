@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { ContainerName } from './input/values.ts';
 
 /**
- * The maximum length of one container name in the file name. Two names, their hashes and the separators then stay
- * below 255 bytes, the limit of file systems.
+ * The maximum length of one container name in the file name. With this limit, two names, their hashes and the
+ * separators stay below 255 bytes, the limit of file systems.
  */
 const NAME_MAX = 80;
 

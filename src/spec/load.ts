@@ -175,8 +175,8 @@ function misspelt(env: Env): readonly Problem[] {
 }
 
 /**
- * Returns whether a setting that is not a secret contains the text of one. cosmig would store such a value in the
- * ledger and show it.
+ * Returns whether a setting contains the text of a secret although it is not a secret itself. cosmig would store such a
+ * value in the ledger and show it.
  */
 function isAstray({ field, texts }: Given, secrets: readonly string[]): boolean {
   return fieldOf(field).type !== 'secret' && texts.some((text) => holdsAny(text, secrets));

@@ -21,7 +21,7 @@ export type Deletes =
   | { readonly kind: 'marker'; readonly path: string }
   | { readonly kind: 'reconcile' };
 
-/** How the target is created if it does not exist; `none` means that its absence is an error. */
+/** How the target is created if it does not exist; `none` means that a missing target is an error. */
 export type Creation =
   | { readonly kind: 'none' }
   | { readonly kind: 'as-source' }

@@ -20,7 +20,7 @@ export function containerMissing(
   return new NotReadyError(`there is no ${what}`, details);
 }
 
-/** Returns the error of a step after the commit as one that says that the target is in use nevertheless. */
+/** Wraps the error of a step after the commit in an error that says that the target is in use nevertheless. */
 export function failedAfterCommit(error: CosmigError): AfterCommitError {
   if (error instanceof AfterCommitError) return error;
   return new AfterCommitError(`the target is in use, but ${error.message}`, {
@@ -30,7 +30,10 @@ export function failedAfterCommit(error: CosmigError): AfterCommitError {
   });
 }
 
-/** The error for a source whose TTL is not the one with which the migration began. `null`: off. */
+/**
+ * Returns the refusal for a source container whose default TTL was changed after the migration began. null means that
+ * TTL is off.
+ */
 export function sourceTtlChanged({
   was,
   is,

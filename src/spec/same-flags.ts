@@ -10,7 +10,7 @@ const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(
 /** Commands that need the whole spec. */
 const OF_THE_SPEC = /\bcosmig (?:copy|tail|verify|cutover|dead-letters retry)\b(?! --help)/;
 
-/** The options of any command. A command may have an option with one of these names and another type. */
+/** The options of any command. An option that has the name of a migration setting may have another type. */
 type Options = Readonly<Record<string, unknown>>;
 
 /** Returns the advice with the flags from the options of the current command line. */

@@ -1,4 +1,4 @@
-/** The schema of what `cosmig copy --dry-run --json` prints. */
+/** The schema of the JSON that `cosmig copy --dry-run --json` prints. */
 import { MIGRATION, complete, key, deletes } from './run-results.ts';
 import * as is from './schema.ts';
 

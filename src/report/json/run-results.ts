@@ -1,4 +1,7 @@
-/** The schemas of what runs print with `--json` (copy, tail, retry, cutover and verify), and of every failure. */
+/**
+ * The schemas of the JSON that runs (copy, tail, retry, cutover and verify) print with `--json`, and of the JSON of
+ * every failure.
+ */
 import * as is from './schema.ts';
 
 const CODES = [

@@ -1,4 +1,6 @@
-/** The schemas of what `cosmig doctor`, `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
+/**
+ * The schemas of the JSON that `cosmig doctor`, `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`.
+ */
 import { complete, durationMs, ERROR, key, MIGRATION } from './run-results.ts';
 import * as is from './schema.ts';
 

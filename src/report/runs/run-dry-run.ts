@@ -1,4 +1,4 @@
-/** `cosmig copy --dry-run`: inspects both containers and writes nothing to any of them. */
+/** `cosmig copy --dry-run`: inspects both containers and writes to neither. */
 import type { Result } from '../../cli/command.ts';
 import { dryRunJson, dryRunText } from '../dry-run.ts';
 import { runParts, type SpecContext } from './run-engine.ts';

@@ -39,7 +39,8 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   const isTaken = (): boolean =>
     VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
   if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);
-  // A comparison believes the ledger. A mover, and so a repair, checks the whole file when it opens it.
+  // A comparison relies on the ledger, so the whole file is checked first. A repair is a mover, and a mover checks the
+  // file when it opens it.
   const checkLedger = (path: string): void => {
     using ledger = Ledger.openReadonly(path);
     ledger.check();

@@ -76,10 +76,10 @@ function refused(name: string, message: string, why: string): UsageError {
 }
 
 /**
- * The maximum number of brackets, dashes and question marks. The parser recurses for each level of nesting, and a
- * stack that overflows inside a regular expression ends the Node process (seen with 32,000 dashes). A level needs one
- * of these marks, which this limit bounds, or a line with more indentation than the line above, which SIZE_MAX
- * bounds.
+ * The maximum number of brackets, dashes and question marks. The parser recurses for each level of nesting, and a stack
+ * that overflows inside a regular expression ends the Node process (seen with 32,000 dashes). A level of nesting begins
+ * with one of these marks, or with a line that is indented deeper than the line above. This limit bounds the marks, and
+ * SIZE_MAX bounds the indented lines.
  */
 const MARKS_MAX = 256;
 const MARKS = /[[{]|(?:^|\s)[-?](?=\s)/gm;
