@@ -12,7 +12,7 @@ const OPTIONS = {
   probe: {
     type: 'text',
     value: 'DB/CONTAINER',
-    help: 'instead of the checks, ask the account of the source what cosmig relies on, in scratch containers of this name that are removed at the end',
+    help: 'instead of the checks, ask the account of the source what cosmig relies on, in scratch containers of this name that are removed at the end; needs no settings of a migration',
   },
   yes: { type: 'boolean', help: 'with --probe, accept what the scratch containers cost' },
   report: {
@@ -31,7 +31,7 @@ export const doctor: Command<typeof OPTIONS> = {
     'Checks everything that a migration needs, end to end: both accounts and the clock, permissions for each later ' +
     'command, change feeds, throughput, settings of both containers, the ledger and its disk. Prints a line for each ' +
     'check, and what to do about those that fail. Changes nothing; exit code 3 if a check fails. With --probe it asks ' +
-    'the service itself, in two scratch containers, and ends with exit code 4 if an answer differs from what cosmig relies on.',
+    'the service itself, in three scratch containers, and ends with exit code 4 if an answer differs from what cosmig relies on.',
   examples: [
     {
       line: 'cosmig doctor --source shop/orders --target shop/orders-by-customer --partition-key /customerId --create-target',

@@ -9,9 +9,10 @@ import { ChangeFeed, type FeedPage } from '../cosmos/feed/feed.ts';
 import type { Governor } from '../cosmos/load/governor.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
-import { decodeText, isText } from '../documents/scalar.ts';
+import { decodeText, integerAt, isText } from '../documents/scalar.ts';
 import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import { forEachConcurrently } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
@@ -219,11 +220,22 @@ async function readInto(
     patience: patience.fresh(),
   })) {
     if (page.status === 304) return true;
+    if (pages === 0) refuseWithoutLsn(page.bytes);
     left -= tally.add(page, requests.serviceTime.nowTs(), left);
     pages += 1;
     if (left <= 0 || pages === PAGES_MAX) return false;
   }
   return true;
+}
+
+/** Refuses a feed whose documents have no LSN: no change could be placed before or after an anchor (fact SVC-15). */
+function refuseWithoutLsn(page: Buffer): void {
+  const scan = latestVersionScan([]).scan(page);
+  if (scan.count === 0 || integerAt(scan, 0, scan.nodes.lsn) !== null) return;
+  throw new NotReadyError('documents in the change feed of the source have no _lsn', {
+    why: 'it shows whether a document changed before or after the copy began',
+    hint: 'run cosmig doctor --probe and attach its report to an issue; this account cannot be migrated yet',
+  });
 }
 
 /** Counts the scalar values of a document, also in arrays. A full index has one term for each of them (fact SVC-33). */

@@ -33,7 +33,7 @@ export function indented(head: string, text: string): string[] {
 }
 
 const NOT_VISIBLE =
-  'Not visible to cosmig: throughput buckets, whether partitions were ever merged,\nand how long the change feed keeps deletes (docs/migration.md).';
+  'Not visible to cosmig: throughput buckets, priority-based execution, merged\npartitions, and how long the change feed keeps deletes (docs/migration.md).';
 
 /** Returns how many checks there were, and how many ended in each state. */
 export function summaryText(checks: readonly Check[]): string {

@@ -14,9 +14,9 @@ import { indented } from './doctor.ts';
 const CENTS_PER_100_RU = 0.8;
 
 /** Returns what the scratch containers cost, in words. */
-export function costText(ruPerSecond: number): string {
-  const cents = Math.ceil((ruPerSecond / 100) * CENTS_PER_100_RU);
-  return `${ruPerSecond} RU/s for an hour, which is what the service bills: about ${cents} US cents by its list price; less than a cent on a serverless account`;
+export function costText(containers: number, ruPerSecond: number): string {
+  const cents = Math.ceil(((containers * ruPerSecond) / 100) * CENTS_PER_100_RU);
+  return `about ${cents} US cents by the list price (${containers} containers with ${ruPerSecond} RU/s each, billed for one hour); on a serverless account less than a cent`;
 }
 
 export function probeText({ id, fact, state, claim, seen, note }: ProbeResult): string {
@@ -30,6 +30,13 @@ export function probesSummary(results: readonly ProbeResult[]): string {
   const count = (state: ProbeResult['state']): number => results.filter((one) => one.state === state).length;
   return `${pluralize(results.length, 'question')}: ${count('holds')} hold, ${count('differs')} differ, ${count('not asked')} not asked; the scratch containers are removed`;
 }
+
+/** Says what to do with the report. Reports in which everything holds are asked for as well. */
+export function reportText(path: string): string {
+  return `the report is ${path}: read it, and attach it to a new issue\n${NEW_ISSUE}`;
+}
+
+const NEW_ISSUE = 'https://github.com/cosmig/cosmig/issues/new?template=probe-report.yml';
 
 /** Returns the error with which the command ends, or undefined if nothing differs. */
 export function errorForProbes(results: readonly ProbeResult[]): MismatchError | undefined {

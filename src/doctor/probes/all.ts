@@ -4,6 +4,7 @@ import { CHARGES } from './charges.ts';
 import { FEEDS } from './feeds.ts';
 import { LIFETIME } from './lifetime.ts';
 import type { Probe } from './probe.ts';
+import { UNASKED } from './unasked.ts';
 import { VALUES } from './values.ts';
 import { WRITES } from './writes.ts';
 
@@ -14,4 +15,5 @@ export const PROBES: readonly Probe[] = [
   ...VALUES,
   ...WRITES,
   ...LIFETIME,
+  ...UNASKED,
 ];

@@ -9,7 +9,10 @@ import type { Answer, Probe } from './probe.ts';
 import { flatText } from './scratch.ts';
 
 /** The most RU for which the claim holds: about twice what is assumed, since charges differ by up to a third. */
-const [EMPTY_MAX_RU, CONFLICT_MAX_RU, COUNT_MAX_RU] = [4, 4, 10];
+const [EMPTY_MAX_RU, CONFLICT_MAX_RU, COUNT_MAX_RU, CREATE_MAX_RU] = [4, 4, 10, 16];
+
+/** With this text a document has about 1 KB. */
+const FILLER_LENGTH = 800;
 
 export const CHARGES: readonly Probe[] = [
   {
@@ -22,6 +25,18 @@ export const CHARGES: readonly Probe[] = [
       const { position } = await flat.readPage('latest-version', 'now');
       const { chargeRu } = await flat.readPage('latest-version', position);
       return atMost(chargeRu, EMPTY_MAX_RU);
+    },
+  },
+  {
+    id: 'charge-create',
+    fact: 'SVC-31',
+    claim: `a create of 1 KB with 10 properties costs at most ${CREATE_MAX_RU} RU`,
+    otherwise: 'a copy takes longer than cosmig copy --dry-run says, and costs the target more',
+    ask: async ({ flat }) => {
+      const members = Object.fromEntries(Array.from({ length: 10 }, (_none, n) => [`p${n}`, n]));
+      const text = flatText('charge', 'charge', { ...members, filler: 'x'.repeat(FILLER_LENGTH) });
+      const { chargeRu } = await flat.one({ verb: 'create', key: ['charge'], text });
+      return atMost(chargeRu, CREATE_MAX_RU);
     },
   },
   {

@@ -1,4 +1,4 @@
-/** What cosmig relies on where documents expire. Both probes wait for a document that lives for a second. */
+/** What cosmig relies on where documents expire. The probes wait for documents that live for a second. */
 import type { Probe } from './probe.ts';
 import { flatText, levelsText } from './scratch.ts';
 
@@ -40,6 +40,26 @@ export const LIFETIME: readonly Probe[] = [
       return {
         holds: created.status === 201 && status === 200,
         seen: `create ${created.status}, read ${status} after its ttl`,
+      };
+    },
+  },
+  {
+    id: 'ttl-default',
+    fact: 'SVC-11',
+    claim:
+      'where there is a default lifetime, a document without ttl expires by it, and one with ttl -1 stays',
+    otherwise: 'copies expire that should stay, or stay that should expire: do not use --ttl remaining',
+    waits: true,
+    ask: async ({ expiring }) => {
+      const key = ['ttl-default'];
+      await expiring.one({ verb: 'create', key, text: flatText('default', key[0]) });
+      await expiring.one({ verb: 'create', key, text: flatText('never', key[0], { ttl: -1 }) });
+      await expiring.pause(EXPIRED_AFTER_MS);
+      const expired = await expiring.one({ verb: 'read', key, id: 'default' });
+      const kept = await expiring.one({ verb: 'read', key, id: 'never' });
+      return {
+        holds: expired.status === 404 && kept.status === 200,
+        seen: `read ${expired.status} without ttl, ${kept.status} with ttl -1`,
       };
     },
   },

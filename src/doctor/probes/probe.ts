@@ -1,5 +1,5 @@
 /** A question to the service. cosmig relies on the answer, and the developers could not confirm it on a live account. */
-import type { ScratchPair } from './scratch.ts';
+import type { ScratchContainers } from './scratch.ts';
 
 export interface Probe {
   /** Never changes, because published reports contain it. */
@@ -12,7 +12,7 @@ export interface Probe {
   readonly otherwise: string;
   /** Whether it waits for seconds. Such probes are asked at the same time. */
   readonly waits?: true;
-  readonly ask: (scratch: ScratchPair) => Promise<Answer>;
+  readonly ask: (scratch: ScratchContainers) => Promise<Answer>;
 }
 
 /** What the service was seen to do; or why it could not be asked. */

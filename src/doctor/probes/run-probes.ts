@@ -21,7 +21,7 @@ import { TIMING } from '../../spec/timing.ts';
 import type { DoctorParts } from '../doctor.ts';
 import { PROBES } from './all.ts';
 import { resultOf, type Answer, type Probe, type ProbeResult } from './probe.ts';
-import { FLAT_KEY, LEVEL_KEYS, ScratchContainer, UNIQUE, type ScratchPair } from './scratch.ts';
+import { FLAT_KEY, LEVEL_KEYS, ScratchContainer, UNIQUE, type ScratchContainers } from './scratch.ts';
 
 export interface ProbesParts extends Pick<DoctorParts, 'clock' | 'random' | 'log' | 'signal'> {
   /** The account that is asked. */
@@ -54,14 +54,8 @@ export interface Probed {
 export const SCRATCH_RU = 400;
 
 /** Returns the names of the scratch containers. */
-export function scratchNames({
-  database,
-  container,
-}: ContainerName): readonly [ContainerName, ContainerName] {
-  return [
-    { database, container },
-    { database, container: `${container}-levels` },
-  ];
+export function scratchNames({ database, container }: ContainerName): readonly ContainerName[] {
+  return ['', '-levels', '-expiring'].map((end) => ({ database, container: container + end }));
 }
 
 /** Asks an account all probes. */
@@ -112,7 +106,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 async function askAll(
-  scratch: ScratchPair,
+  scratch: ScratchContainers,
   { onResult, signal }: ProbesParts,
 ): Promise<readonly ProbeResult[]> {
   const answered = new Map<Probe, ProbeResult>();
@@ -136,7 +130,7 @@ async function askAll(
  * Asks one probe. Trouble that prevents an answer is not an answer. Its words are left out, since the service writes names
  * and addresses into them, and the answers are published.
  */
-async function ask(probe: Probe, scratch: ScratchPair): Promise<Answer> {
+async function ask(probe: Probe, scratch: ScratchContainers): Promise<Answer> {
   try {
     return await probe.ask(scratch);
   } catch (error) {
@@ -150,12 +144,12 @@ async function ask(probe: Probe, scratch: ScratchPair): Promise<Answer> {
   }
 }
 
-async function scratchOf(account: Account, parts: ProbesParts): Promise<ScratchPair> {
+async function scratchOf(account: Account, parts: ProbesParts): Promise<ScratchContainers> {
   const { clock, signal, name } = parts;
-  const [flatName, levelsName] = scratchNames(name);
-  const open = (of: ContainerName, keyPaths: ScratchContainer['keyPaths']): ScratchContainer =>
+  const [flatName, levelsName, expiringName] = scratchNames(name);
+  const open = (of: ContainerName | undefined, keyPaths: ScratchContainer['keyPaths']): ScratchContainer =>
     new ScratchContainer({
-      open: () => new ContainerRequests(account, of),
+      open: () => new ContainerRequests(account, must(of, 'each container has a name')),
       keyPaths,
       clock,
       patience: callOf(parts).patience,
@@ -164,30 +158,31 @@ async function scratchOf(account: Account, parts: ProbesParts): Promise<ScratchP
     });
   const flat = open(flatName, [FLAT_KEY]);
   const served = await servesAllVersions({ requests: flat.requests, ...flat.waiting });
-  return { flat, levels: open(levelsName, LEVEL_KEYS), hasAllVersions: served === 'yes' };
+  return {
+    flat,
+    levels: open(levelsName, LEVEL_KEYS),
+    expiring: open(expiringName, [FLAT_KEY]),
+    hasAllVersions: served === 'yes',
+  };
 }
 
 function plansFor(name: ContainerName, throughput: ScratchPlan['throughput']): readonly ScratchPlan[] {
-  const [flat, levels] = scratchNames(name);
-  const paths = LEVEL_KEYS.map((path) => `/${path.join('/')}`);
-  return [
+  const flat = [`/${FLAT_KEY.join('/')}`];
+  const levels = LEVEL_KEYS.map((path) => `/${path.join('/')}`);
+  const hash = { paths: flat, kind: 'Hash', version: 2 };
+  const definitions = [
     {
-      name: flat,
-      keyPaths: [`/${FLAT_KEY.join('/')}`],
-      throughput,
-      definition: {
-        partitionKey: { paths: [`/${FLAT_KEY.join('/')}`], kind: 'Hash', version: 2 },
-        defaultTtl: -1,
-        uniqueKeyPolicy: { uniqueKeys: [{ paths: [`/${UNIQUE}`] }] },
-      },
+      partitionKey: hash,
+      defaultTtl: -1,
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: [`/${UNIQUE}`] }] },
     },
-    {
-      name: levels,
-      keyPaths: paths,
-      throughput,
-      definition: { partitionKey: { paths, kind: 'MultiHash', version: 2 } },
-    },
+    { partitionKey: { paths: levels, kind: 'MultiHash', version: 2 } },
+    { partitionKey: hash, defaultTtl: 1 },
   ];
+  return scratchNames(name).map((one, at) => {
+    const definition = must(definitions[at], 'each container has a definition');
+    return { name: one, keyPaths: definition.partitionKey.paths, throughput, definition };
+  });
 }
 
 /** Removes the containers. The first Ctrl-C does not stop this. */

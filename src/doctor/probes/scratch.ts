@@ -180,11 +180,13 @@ export class ScratchContainer {
 }
 
 /** What the probes ask. */
-export interface ScratchPair {
+export interface ScratchContainers {
   /** One key path, time to live switched on without a default, and a unique key. */
   readonly flat: ScratchContainer;
   /** Two key paths, the first of them nested; time to live switched off. */
   readonly levels: ScratchContainer;
+  /** As the first, with a default lifetime of a second. */
+  readonly expiring: ScratchContainer;
   /** Whether the account serves the feed of all versions and deletes. */
   readonly hasAllVersions: boolean;
 }

@@ -29,6 +29,8 @@ export const DEVIATIONS = [
   'dear-conflicts',
   'dear-empty-pages',
   'dear-counts',
+  /** A create costs five times as much. */
+  'dear-creates',
   /** Integers beyond 2^53 are rounded to what a double can hold. */
   'rounded-integers',
   /** Fractions are rounded to six digits. */
@@ -54,6 +56,8 @@ export const DEVIATIONS = [
   'ttl-ignored',
   /** The `ttl` of a document has an effect where time to live is off (no `defaultTtl`). In the service it has none. */
   'ttl-without-switch',
+  /** A `ttl` of -1 does not keep a document from expiring by the default lifetime of its container. */
+  'no-endless-ttl',
 ] as const;
 
 export type Deviation = (typeof DEVIATIONS)[number];

@@ -165,14 +165,14 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
   let before = insertFirst ? undefined : transaction.find(incoming.epk, incoming.id);
   if (before === undefined) {
     const row = insert(transaction, range, incoming);
-    if (row !== undefined) return written(201, range, row, writeCharge(row.bytes, row.terms));
+    if (row !== undefined) return written(201, range, row, createRu(transaction, row));
     before = transaction.find(incoming.epk, incoming.id);
   }
   if (before !== undefined && transaction.hasExpired(before)) {
     transaction.remove(range, before, true);
     before = undefined;
     const row = insert(transaction, range, incoming);
-    if (row !== undefined) return written(201, range, row, writeCharge(row.bytes, row.terms));
+    if (row !== undefined) return written(201, range, row, createRu(transaction, row));
   }
   if (before === undefined) throw idTaken(REFUSED_RU);
   if (before.key !== incoming.key) {
@@ -228,6 +228,10 @@ function remove(transaction: WriteTransaction, operation: DocumentOperation): Op
   checkConditions(transaction, operation, before);
   transaction.remove(location.range, before, false);
   return { status: 204, range: location.range, chargeRu: writeCharge(before.bytes, before.terms) };
+}
+
+function createRu({ account }: WriteTransaction, { bytes, terms }: DocumentRow): number {
+  return writeCharge(bytes, terms) * (account.deviates('dear-creates') ? 5 : 1);
 }
 
 function conflictRu({ account }: WriteTransaction): number {

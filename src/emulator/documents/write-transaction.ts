@@ -97,6 +97,7 @@ export class WriteTransaction {
     const { account, nowTs } = this;
     if (defaultTtl === null && account.deviates('ttl-without-switch')) return expiryOf(-1, ttl, nowTs);
     if (defaultTtl === -1 && account.deviates('ttl-ignored')) return null;
+    if (ttl === -1 && account.deviates('no-endless-ttl')) return expiryOf(defaultTtl, undefined, nowTs);
     return expiryOf(defaultTtl, ttl, nowTs);
   }
 

@@ -13,6 +13,7 @@ import {
   probesReport,
   probesSummary,
   probeText,
+  reportText,
   writeProbesReport,
 } from '../probes.ts';
 import { refuseReport } from '../verify-report-file.ts';
@@ -44,14 +45,15 @@ export async function runProbesFor(
   const { runProbes, scratchNames, SCRATCH_RU } = await import('../../doctor/probes/run-probes.ts');
   const { endpoint } = connection;
   const names = scratchNames(name).map(({ database, container }) => `${database}/${container}`);
-  const cost = costText(names.length * SCRATCH_RU);
+  const cost = costText(names.length, SCRATCH_RU);
   if (!isAccepted && !isLoopback(new URL(endpoint).hostname)) {
     throw new UsageError('--probe needs --yes', {
-      why: `it creates ${names.join(' and ')} in ${endpoint}, and removes them at the end: ${cost}`,
+      why: `it creates ${names.join(', ')} in ${endpoint}, and removes them at the end; this costs ${cost}`,
       hint: 'add --yes to accept that',
     });
   }
-  out.note(`creating ${names.join(' and ')} in ${endpoint}, removed at the end: ${cost}`);
+  out.note(`cost: ${cost}`);
+  out.note(`creating ${names.join(', ')} in ${endpoint}; they are removed at the end`);
   const onResult = (result: ProbeResult): void => {
     // Not awaited: the few lines fit into the buffer of stdout.
     void out.line(probeText(result));
@@ -71,15 +73,16 @@ export async function runProbesFor(
   });
   const { results } = probed;
   const shown = probesReport(probed, clock.now());
-  const error =
-    (report === undefined ? undefined : writeProbesReport(report, shown)) ?? errorForProbes(results);
+  const unwritten = report === undefined ? undefined : writeProbesReport(report, shown);
+  const error = unwritten ?? errorForProbes(results);
+  const where = report === undefined || unwritten !== undefined ? [] : [reportText(report)];
   const json: TypeOf<typeof PROBES_RESULT> = {
     command: 'doctor',
     complete: error === undefined,
     probes: results,
     ...errorJson(error),
   };
-  const result = { json, text: probesSummary(results) };
+  const result = { json, text: [probesSummary(results), ...where].join('\n') };
   if (error === undefined) return result;
   out.announce(result);
   throw error;

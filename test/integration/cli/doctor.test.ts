@@ -57,8 +57,8 @@ describe('cosmig doctor', () => {
       'target',
       'this machine',
       '18 checks: 18 ok',
-      'Not visible to cosmig: throughput buckets, whether partitions were ever merged,',
-      'and how long the change feed keeps deletes (docs/migration.md).',
+      'Not visible to cosmig: throughput buckets, priority-based execution, merged',
+      'partitions, and how long the change feed keeps deletes (docs/migration.md).',
       '',
     ]);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
