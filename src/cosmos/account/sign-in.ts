@@ -3,6 +3,7 @@
  * on). The package is loaded only when needed, because it is large and most runs use a key.
  */
 import type { TokenCredential } from '@azure/identity';
+import { Deadline, orAborted } from '../../lib/abort.ts';
 import { ServiceError } from '../../lib/errors.ts';
 
 /** An identity that has signed in. It makes tokens for the SDK. */
@@ -12,6 +13,8 @@ export type Identity = TokenCredential;
 const COMMON_SCOPE = 'https://cosmos.azure.com/.default';
 /** Entra ID's error code for an unknown resource. Only the message of the error contains it. */
 const NO_SUCH_RESOURCE = 'AADSTS500011';
+/** How long to wait for a token: some identities start another program, which may never end. */
+const ANSWERS_WITHIN_MS = 60_000;
 
 /**
  * Signs in once now, so that a refusal is reported as such and not as a failed request. The SDK asks for new tokens
@@ -40,7 +43,8 @@ export async function signIn(endpoint: string, signal: AbortSignal): Promise<Ide
  * request.
  */
 async function tryScope(identity: Identity, scope: string, signal: AbortSignal): Promise<Identity> {
-  await identity.getToken(scope, { abortSignal: signal });
+  using deadline = new Deadline(ANSWERS_WITHIN_MS, 'an identity', signal);
+  await orAborted(identity.getToken(scope, { abortSignal: deadline.signal }), deadline.signal);
   return { getToken: (_scopes, options) => identity.getToken(scope, options) };
 }
 

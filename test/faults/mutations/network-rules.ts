@@ -39,6 +39,18 @@ export const NETWORK_RULES: readonly Rule[] = [
     by: 'ends by its time limit',
   },
   {
+    name: 'signing-in-has-no-limit',
+    edits: [
+      {
+        file: 'src/cosmos/account/sign-in.ts',
+        find: 'new Deadline(ANSWERS_WITHIN_MS,',
+        replace: 'new Deadline(1000 * ANSWERS_WITHIN_MS,',
+      },
+    ],
+    test: 'test/unit/cosmos/account/sign-in.test.ts',
+    by: 'an identity that never answers',
+  },
+  {
     name: 'an-aborted-request-is-sent-late',
     edits: [
       {

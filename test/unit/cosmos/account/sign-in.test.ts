@@ -12,12 +12,14 @@ const COMMON = 'https://cosmos.azure.com/.default';
 
 let loaded = 0;
 let asked: string[] = [];
+let isSilent = false;
 /** What asking for a scope ends with: a token, or an error. */
 let answers: Record<string, Error | undefined> = {};
 
 class FakeCredential {
   async getToken(scope: string): Promise<{ token: string; expiresOnTimestamp: number }> {
     asked.push(scope);
+    if (isSilent) return new Promise(() => {});
     const answer = answers[scope];
     if (answer !== undefined) throw answer;
     return { token: `token for ${scope}`, expiresOnTimestamp: 0 };
@@ -25,7 +27,7 @@ class FakeCredential {
 }
 
 beforeEach(() => {
-  [loaded, asked, answers] = [0, [], {}];
+  [loaded, asked, answers, isSilent] = [0, [], {}, false];
   vi.resetModules();
   vi.doMock('@azure/identity', () => {
     loaded += 1;
@@ -53,6 +55,19 @@ function named(name: string, message: string, errors?: Error[]): Error {
 }
 
 describe('Entra ID', () => {
+  test('an identity that never answers -> an error after a minute', async () => {
+    isSilent = true;
+    vi.useFakeTimers();
+    try {
+      const refused = refusal();
+      await vi.waitFor(() => expect(asked).toHaveLength(1));
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await refused).toMatchObject({ why: 'an identity took longer than 60000 ms' });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('an account with a resource of its own -> a token for it', async () => {
     const identity = await signIn();
     expect(await identity.getToken('whatever the SDK asks')).toMatchObject({ token: `token for ${OWN}` });
