@@ -393,6 +393,23 @@ export const REPAIR_RULES: readonly Rule[] = [
     by: 'the service refuses to read an id',
   },
   {
+    name: 'repair-removes-what-it-wrote',
+    edits: [
+      {
+        file: 'src/engine/letters/repair.ts',
+        find: 'if (pending.rowOf(identity.hash, null)?.slot?.equals(slot.hash) === true) return;',
+        replace: 'void pending;',
+      },
+      {
+        file: 'src/engine/letters/repair.ts',
+        find: "if (version !== 'gone' && version.slot?.hash.equals(slot.hash) === true) return;",
+        replace: 'void version;',
+      },
+    ],
+    test: 'test/integration/copy/strangers.test.ts',
+    by: 'changed our copy where it belongs',
+  },
+  {
     name: 'restored-ledger-not-swept',
     edits: [
       {

@@ -1,5 +1,6 @@
 /** Documents of another program in the slots of the target: mostly while the copy has no index of what it has written. */
 import { expect, test } from 'vitest';
+import { repairAll } from '../../../src/engine/run.ts';
 import { before, begin, isLaterPage, order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
 
 const reasonsOf = ({ move }: Tapped): string[] =>
@@ -61,4 +62,15 @@ test('tail: another program has put another key value into our copy, whose origi
   await move.run('catch-up');
   expect(reasonsOf(tapped)).toEqual(['foreign-document']);
   expect(await move.documents(move.target)).toEqual([mine]);
+});
+
+test('repair: another program has changed our copy where it belongs -> written again, and it stays', async () => {
+  await using tapped = await Tapped.open();
+  const { move } = tapped;
+  const [changed, same] = [order(1), order(2)];
+  await write(move, [changed, same]);
+  await move.run('copy');
+  await move.target.items.upsert({ ...changed, n: 'changed' });
+  await repairAll(move.parts(), [move.suspect(changed), move.suspect(same)]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
