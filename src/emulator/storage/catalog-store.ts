@@ -38,7 +38,7 @@ export interface RangeRow {
   avad_floor: number;
 }
 
-interface OfferRow {
+export interface OfferRow {
   id: string;
   resource: string;
   content: string;

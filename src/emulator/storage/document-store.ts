@@ -32,11 +32,11 @@ export interface Window {
 }
 
 /** The documents of a window after a position. */
-interface ScanWindow extends Window {
+export interface ScanWindow extends Window {
   readonly after: number;
 }
 
-interface ScannedRow {
+export interface ScannedRow {
   readonly position: number;
   readonly text: string;
 }

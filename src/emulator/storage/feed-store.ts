@@ -7,7 +7,7 @@
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { Statements } from './statements.ts';
 
-interface ChangeRow {
+export interface ChangeRow {
   container: number;
   range: number;
   lsn: number;
