@@ -14,7 +14,7 @@ import { A_DEVICE, describeFsError, describeSpecialFile } from '../../lib/fs-err
 import { nearest } from '../../lib/nearest.ts';
 import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
-import type { Given } from './given.ts';
+import type { Given, Origin } from './given.ts';
 
 /** The values of a file, and the problems with single values. */
 export interface ConfigFile {
@@ -118,7 +118,15 @@ export function parseConfig(text: string, name: string): ConfigFile {
   }
   if (!isMap(contents))
     throw refused(name, `${name} has no settings`, 'it is not a list of names with values');
-  return new Reader(name, lineOf).read(contents.items);
+  const read = contents.items.map(({ key, value }) => {
+    const line = lineOf(isScalar(key) ? key.range?.[0] : undefined);
+    const setting = isScalar(key) && typeof key.value === 'string' ? key.value : '';
+    return readSetting(setting, value, { kind: 'file', file: name, line });
+  });
+  return {
+    givens: read.filter((one) => 'field' in one),
+    problems: read.filter((one) => 'message' in one),
+  };
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -132,77 +140,42 @@ const REASONS: Readonly<Record<string, string>> = {
   NON_STRING_KEY: 'a name is not text',
 };
 
-interface Pair {
-  readonly key: unknown;
-  readonly value: unknown;
+type InFile = Extract<Origin, { readonly kind: 'file' }>;
+
+/** Returns the value of a setting, or the problem with it. */
+function readSetting(name: string, value: Node | null, origin: InFile): Given | Problem {
+  const field = FIELD_NAMES.find((known) => known === name);
+  if (field === undefined) return problemOfName(name, origin);
+  const { type, env } = fieldOf(field);
+  if (type === 'secret') {
+    const why = 'files are copied and committed, together with the secrets in them';
+    const hint = `set ${env} instead, and remove it from the file`;
+    return problemAt(origin, `${field} is not accepted in a file`, why, hint);
+  }
+  const texts = textsOf(value);
+  if (texts !== undefined && (type === 'list' || !isSeq(value))) return { field, texts, origin };
+  const expected = type === 'list' ? 'it is one text, or a list of texts' : 'it has one value';
+  const why = isAlias(value) ? 'aliases are not accepted' : expected;
+  const hint = `for example ${field}: ${exampleOf(field)}`;
+  return problemAt(origin, `${field} is not valid like this`, why, hint);
 }
 
-class Reader {
-  readonly #name: string;
-  readonly #lineOf: (offset: number | undefined) => number;
-  readonly #givens: Given[] = [];
-  readonly #problems: Problem[] = [];
+function problemOfName(name: string, origin: InFile): Problem {
+  const near = FIELD_NAMES.find((known) => known === nearest(name, FIELD_NAMES));
+  const isSecret = near === undefined ? SECRET_NAMES.test(name) : fieldOf(near).type === 'secret';
+  const hint = isSecret
+    ? 'remove it if it is a secret: account keys and connection strings are given by variables only'
+    : near === undefined
+      ? 'see cosmig copy --help for the settings; names are in camelCase'
+      : `did you mean ${near}?`;
+  // Only a plain word is shown, since any other text may be a secret.
+  const shown = /^[\w.-]{1,40}$/.test(name) ? name : 'this name';
+  return problemAt(origin, `unknown setting: ${shown}`, 'cosmig has no setting of this name', hint);
+}
 
-  constructor(name: string, lineOf: (offset: number | undefined) => number) {
-    this.#name = name;
-    this.#lineOf = lineOf;
-  }
-
-  read(pairs: readonly Pair[]): ConfigFile {
-    for (const { key, value } of pairs) {
-      const line = this.#lineOf(isScalar(key) ? key.range?.[0] : undefined);
-      const name = isScalar(key) && typeof key.value === 'string' ? key.value : '';
-      this.#readPair(name, value as Node | null, line);
-    }
-    return { givens: this.#givens, problems: this.#problems };
-  }
-
-  #readPair(name: string, value: Node | null, line: number): void {
-    const field = FIELD_NAMES.find((known) => known === name);
-    if (field === undefined) return this.#refuseName(name, line);
-    const { type, env } = fieldOf(field);
-    if (type === 'secret') {
-      return this.#refuse(
-        line,
-        `${field} is not accepted in a file`,
-        'files are copied and committed, together with the secrets in them',
-        `set ${env} instead, and remove it from the file`,
-      );
-    }
-    const texts = textsOf(value);
-    if (texts === undefined || (type !== 'list' && isSeq(value))) {
-      const why = isAlias(value)
-        ? 'aliases are not accepted'
-        : type === 'list'
-          ? 'it is one text, or a list of texts'
-          : 'it has one value';
-      return this.#refuse(
-        line,
-        `${field} is not valid like this`,
-        why,
-        `for example ${field}: ${exampleOf(field)}`,
-      );
-    }
-    this.#givens.push({ field, texts, origin: { kind: 'file', file: this.#name, line } });
-  }
-
-  #refuseName(name: string, line: number): void {
-    const near = FIELD_NAMES.find((known) => known === nearest(name, FIELD_NAMES));
-    const isSecret = near === undefined ? SECRET_NAMES.test(name) : fieldOf(near).type === 'secret';
-    const hint = isSecret
-      ? 'remove it if it is a secret: account keys and connection strings are given by variables only'
-      : near === undefined
-        ? 'see cosmig copy --help for the settings; names are in camelCase'
-        : `did you mean ${near}?`;
-    // Only a plain word is shown, since any other text may be a secret.
-    const shown = /^[\w.-]{1,40}$/.test(name) ? name : 'this name';
-    this.#refuse(line, `unknown setting: ${shown}`, 'cosmig has no setting of this name', hint);
-  }
-
-  #refuse(line: number, message: string, why: string, hint: string): void {
-    const from = `${this.#name} line ${line}`;
-    this.#problems.push({ from, message: `${message} (${from})`, why, hint });
-  }
+function problemAt({ file, line }: InFile, message: string, why: string, hint: string): Problem {
+  const from = `${file} line ${line}`;
+  return { from, message: `${message} (${from})`, why, hint };
 }
 
 const SECRET_NAMES = /(?:key|secret|password|token|connection_?string)$/i;
