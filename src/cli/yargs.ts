@@ -9,7 +9,7 @@ import { UsageError } from '../lib/errors.ts';
 import { flagOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { Invalid } from '../spec/input/given.ts';
-import { readDuration } from '../spec/input/values.ts';
+import { readChoice, readDuration, readWhole, type Read } from '../spec/input/values.ts';
 import {
   COMMON_OPTIONS,
   type Command,
@@ -310,43 +310,33 @@ function check(
     case 'text':
       return value;
     case 'choice':
-      return checkChoice(from, value, option.choices);
+      return valid(from, value, readChoice(option.choices));
     case 'choices':
-      return value.split(',').map((one) => checkPart(from, value, one.trim(), option.choices));
-    case 'duration': {
-      const read = readDuration(value);
-      if (!(read instanceof Invalid)) return read;
-      throw notValid(from, value, { why: read.why, example: option.default });
-    }
-    case 'number': {
-      const number = /^\d+$/.test(value) ? Number(value) : NaN;
-      if (number >= option.min && number <= option.max) return number;
-      const why = `it is a whole number from ${option.min} to ${option.max}`;
-      throw notValid(from, value, { why, example: String(option.default ?? option.min) });
-    }
+      return value.split(',').map((one) => valid(from, value, readPart(one.trim(), option.choices)));
+    case 'duration':
+      return valid(from, value, readDuration, option.default);
+    case 'number':
+      return valid(from, value, readWhole(option.min, option.max), String(option.default ?? option.min));
     default:
       return unreachable(option);
   }
 }
 
-function checkChoice(from: string, value: string, choices: readonly string[]): string {
-  if (choices.includes(value)) return value;
-  const example = nearest(value, choices) ?? choices[0] ?? '';
-  throw notValid(from, value, { why: `it is one of ${choices.join(', ')}`, example });
-}
-
-function checkPart(from: string, value: string, part: string, choices: readonly string[]): string {
-  if (choices.includes(part)) return part;
+/** Reads one of the names in a list, whose text is not valid if the name is not one of the choices. */
+function readPart(part: string, choices: readonly string[]): Read<string> {
+  if (choices.includes(part)) return () => part;
   const why = `${part === '' ? 'an empty name' : part} is not one of ${choices.join(', ')}`;
-  throw notValid(from, value, { why, example: nearest(part, choices) ?? choices[0] ?? '' });
+  return () => new Invalid(why, nearest(part, choices) ?? choices[0]);
 }
 
-function notValid(
-  from: string,
-  value: string,
-  { why, example }: { readonly why: string; readonly example: string },
-): UsageError {
-  return new UsageError(`${from} ${value} is not valid`, { why, hint: `for example ${from} ${example}` });
+/** Returns what `read` makes of a text; `example` is a valid text, by default that of `read`. */
+function valid<T>(from: string, text: string, read: Read<T>, example?: string): T {
+  const value = read(text);
+  if (!(value instanceof Invalid)) return value;
+  throw new UsageError(`${from} ${text} is not valid`, {
+    why: value.why,
+    hint: `for example ${from} ${example ?? value.example ?? ''}`,
+  });
 }
 
 function checkBoolean(from: string, value: unknown): boolean {

@@ -146,22 +146,20 @@ function readNames(names: string): string[] {
 }
 
 function readSettings(file: string): Record<string, unknown> {
-  const special = describeSpecialFile(file);
-  if (special !== undefined && special !== A_DEVICE) {
-    throw new UsageError(`${file} cannot be used as --config`, {
-      why: special,
+  const unusable = (why: string, cause?: unknown): UsageError =>
+    new UsageError(`${file} cannot be used as --config`, {
+      why,
       hint: 'give a JSON file with settings, for instance {"avad": true}',
+      cause,
     });
-  }
+  const special = describeSpecialFile(file);
+  if (special !== undefined && special !== A_DEVICE) throw unusable(special);
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${file} cannot be used as --config`, {
-      why: error instanceof SyntaxError ? `it is not JSON: ${error.message}` : describeFsError(error),
-      hint: 'give a JSON file with settings, for instance {"avad": true}',
-      cause: error,
-    });
+    const why = error instanceof SyntaxError ? `it is not JSON: ${error.message}` : describeFsError(error);
+    throw unusable(why, error);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new UsageError(`${file} has no settings`, {
