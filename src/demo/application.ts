@@ -118,7 +118,7 @@ export class Application {
   async #create(signal: AbortSignal): Promise<void> {
     this.#number += 1;
     const order = newOrder(`new-${String(this.#number).padStart(5, '0')}`, this.#random);
-    await this.#patiently(signal, async () => void (await this.#container.items.create(order)));
+    await this.#patiently(signal, async () => this.#container.items.create(order));
     this.written.created += 1;
     if (this.#orders.length < ORDERS_MAX) this.#orders.push(order);
     else this.#orders[this.#random.below(ORDERS_MAX)] = order;
@@ -127,10 +127,7 @@ export class Application {
   async #update(at: number, order: Order, signal: AbortSignal): Promise<void> {
     const changed = { ...order, version: order.version + 1 };
     const key = changed[this.#side.property];
-    await this.#patiently(
-      signal,
-      async () => void (await this.#container.item(changed.id, key).replace(changed)),
-    );
+    await this.#patiently(signal, async () => this.#container.item(changed.id, key).replace(changed));
     this.#orders[at] = changed;
     this.written.updated += 1;
   }
@@ -146,9 +143,9 @@ export class Application {
       this.written.updated -= 1;
     } else {
       const changed = { ...order, version: order.version + 1 };
-      await this.#patiently(signal, async () => void (await this.#container.items.create(changed)));
+      await this.#patiently(signal, async () => this.#container.items.create(changed));
       const old = this.#container.item(before.id, before.customerId);
-      await this.#patiently(signal, async () => void (await old.delete()));
+      await this.#patiently(signal, async () => old.delete());
       this.#orders[at] = changed;
     }
     this.written.moved += 1;
@@ -157,12 +154,12 @@ export class Application {
   async #delete(at: number, signal: AbortSignal): Promise<void> {
     const order = must(this.#orders[at], 'it was chosen from these');
     const key = order[this.#side.property];
-    await this.#patiently(signal, async () => void (await this.#container.item(order.id, key).delete()));
+    await this.#patiently(signal, async () => this.#container.item(order.id, key).delete());
     this.#orders.splice(at, 1);
     this.written.deleted += 1;
   }
 
-  async #patiently(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  async #patiently(signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
     await patiently(work, { signal, onThrottled: () => (this.written.throttled += 1) });
   }
 }

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import type { ProbeResult } from '../doctor/probes/probe.ts';
 import type { Probed } from '../doctor/probes/run-probes.ts';
 import { pluralize } from '../lib/counting.ts';
-import { LedgerError, MismatchError, type CosmigError } from '../lib/errors.ts';
-import { describeFsError } from '../lib/fs-error.ts';
+import { MismatchError, type CosmigError } from '../lib/errors.ts';
 import { safeStringify } from '../lib/json/json.ts';
 import { OWNER_ONLY } from '../lib/sqlite/file.ts';
 import { readVersion } from '../lib/version.ts';
 import { indented } from './doctor.ts';
+import { errorOfWriting } from './verify-report-file.ts';
 
 /** List price of 100 RU/s for an hour, in US cents; the service bills at least an hour. */
 const CENTS_PER_100_RU = 0.8;
@@ -75,14 +75,8 @@ export function writeProbesReport(
   path: string,
   report: ReturnType<typeof probesReport>,
 ): CosmigError | undefined {
-  try {
+  const hint = 'the answers are shown above; run cosmig doctor --probe again with another --report';
+  return errorOfWriting(path, hint, () => {
     writeFileSync(path, `${linesOf(report)}\n`, { mode: OWNER_ONLY });
-    return undefined;
-  } catch (error) {
-    return new LedgerError(`the report cannot be written to ${path}`, {
-      why: describeFsError(error),
-      hint: 'the answers are shown above; run cosmig doctor --probe again with another --report',
-      cause: error,
-    });
-  }
+  });
 }

@@ -40,15 +40,20 @@ export function writeReport(
   const { listed: _first, ...compared } = details;
   const versions = { cosmig: readVersion(), node: process.versions.node };
   const lists = named === null ? {} : { listed: { ...named } };
-  try {
+  const hint = 'the result is shown above; run cosmig verify again with another --report';
+  return errorOfWriting(path, hint, () => {
     writePieces(path, jsonPieces({ versions, ...shown, ...compared, ...lists }));
+  });
+}
+
+/** Runs `write`; returns the error if the report could not be written. */
+export function errorOfWriting(path: string, hint: string, write: () => void): CosmigError | undefined {
+  try {
+    write();
     return undefined;
-  } catch (error) {
-    return new LedgerError(`the report cannot be written to ${path}`, {
-      why: describeFsError(error),
-      hint: 'the result is shown above; run cosmig verify again with another --report',
-      cause: error,
-    });
+  } catch (cause) {
+    const why = describeFsError(cause);
+    return new LedgerError(`the report cannot be written to ${path}`, { why, hint, cause });
   }
 }
 
