@@ -138,8 +138,9 @@ export class LocalAccount {
     this.#offsetMs = offsetMs;
   }
 
-  newEtag(): string {
-    return `"${randomUUID()}"`;
+  /** Returns what a new version of a resource has: an etag of its own, and the time. */
+  newVersion(): { etag: string; ts: number } {
+    return { etag: `"${randomUUID()}"`, ts: this.nowTs() };
   }
 
   *containers(): Generator<ContainerModel> {

@@ -47,8 +47,7 @@ export function createDatabase(
     id,
     rid: databaseRid(number),
     body: JSON.stringify(withoutSystem(body)),
-    etag: account.newEtag(),
-    ts: account.nowTs(),
+    ...account.newVersion(),
   };
   const database = databaseModel(row);
   const offer = throughput === undefined ? undefined : newOffer(account, database, throughput);
@@ -96,8 +95,7 @@ export function createContainer(
     id,
     rid: containerRid(database.number, number),
     body: JSON.stringify(withDefaults(withoutSystem(body))),
-    etag: account.newEtag(),
-    ts: account.nowTs(),
+    ...account.newVersion(),
   };
   const count = rangesFor(paid ?? DEFAULT_THROUGHPUT);
   const bounds = initialBounds(definition.kind, count);
@@ -129,18 +127,14 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
     }
   }
   const next = withDefaults(withoutSystem(body));
-  const etag = account.newEtag();
-  const ts = account.nowTs();
+  const version = account.newVersion();
   account.transaction(() => {
-    account.catalog.updateContainer({ number: container.number, body: JSON.stringify(next), etag, ts });
+    account.catalog.updateContainer({ number: container.number, body: JSON.stringify(next), ...version });
     if (definition.defaultTtl !== container.definition.defaultTtl) {
       retime(account, container, definition.defaultTtl);
     }
   });
-  container.body = next;
-  container.definition = definition;
-  container.etag = etag;
-  container.ts = ts;
+  Object.assign(container, { body: next, definition, ...version });
 }
 
 /**
@@ -191,8 +185,7 @@ function newOffer(
     offerResourceId: resource.rid,
     throughput,
     history: { peakRu: throughput.ru, storedKb: 0 },
-    etag: account.newEtag(),
-    ts: account.nowTs(),
+    ...account.newVersion(),
     pendingUntilMs: undefined,
   };
 }
@@ -226,8 +219,7 @@ export function changeThroughput(
     ...offer,
     throughput,
     history: { ...history, peakRu: Math.max(history.peakRu, throughput.ru) },
-    etag: account.newEtag(),
-    ts: account.nowTs(),
+    ...account.newVersion(),
     pendingUntilMs: needsRanges ? account.machineMs() + account.settings.scaleUpMs : undefined,
   };
   account.transaction(() => account.saveOffer(changed));

@@ -145,15 +145,16 @@ function receiveFrom(
   return receive(account, container, text, key, parsed);
 }
 
-/** Returns the document that an operation names; undefined if it does not exist or has expired. */
-function present(
+/** Returns the document that an operation names. Refuses if there is none, or not the version that is asked for. */
+function current(
   transaction: WriteTransaction,
-  location: Location,
-  id: string,
-  key: string,
-): DocumentRow | undefined {
-  const row = transaction.find(location.epk, id);
-  return row === undefined || row.key !== key || transaction.hasExpired(row) ? undefined : row;
+  operation: DocumentOperation,
+  { epk, id, key }: { epk: string; id: string; key: string },
+): DocumentRow {
+  const row = transaction.find(epk, id);
+  if (row === undefined || row.key !== key || transaction.hasExpired(row)) throw missing(id);
+  checkConditions(transaction, operation, row);
+  return row;
 }
 
 function put(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
@@ -191,9 +192,7 @@ function replace(transaction: WriteTransaction, operation: DocumentOperation): O
   const id = checkId(operation.id);
   const incoming = receiveFrom(transaction, operation);
   const range = rangeOf(container.ranges, incoming.epk);
-  const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
-  if (before === undefined) throw missing(id);
-  checkConditions(transaction, operation, before);
+  const before = current(transaction, operation, { ...incoming, id });
   if (incoming.id !== id) takeId(transaction, range, incoming);
   return overwrite(transaction, range, before, incoming);
 }
@@ -211,9 +210,8 @@ function patch(transaction: WriteTransaction, operation: DocumentOperation): Ope
   const id = checkId(operation.id);
   if (operation.patch === undefined) throw badRequest('The patch has no operations.');
   const location = locate(container, operation.key);
-  const before = present(transaction, location, id, keyText(operation.key));
-  if (before === undefined) throw missing(id);
-  checkConditions(transaction, operation, before);
+  const key = keyText(operation.key);
+  const before = current(transaction, operation, { epk: location.epk, id, key });
   const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
   const incoming = receive(transaction.account, container, text, operation.key);
   if (incoming.id !== id) throw badRequest('A patch must not change the id.');
@@ -223,9 +221,8 @@ function patch(transaction: WriteTransaction, operation: DocumentOperation): Ope
 function remove(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const id = checkId(operation.id);
   const location = locate(transaction.container, operation.key);
-  const before = present(transaction, location, id, keyText(operation.key));
-  if (before === undefined) throw missing(id);
-  checkConditions(transaction, operation, before);
+  const key = keyText(operation.key);
+  const before = current(transaction, operation, { epk: location.epk, id, key });
   transaction.remove(location.range, before, false);
   return { status: 204, range: location.range, chargeRu: writeCharge(before.bytes, before.terms) };
 }

@@ -197,17 +197,8 @@ export class WriteTransaction {
     };
     const key = this.#keyOfDelete(before).join(',');
     const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${key}}}`;
-    const { container, range, epk } = before;
-    const [ts, bytes] = [this.nowTs, metadataJson.length];
-    this.account.feeds.record({
-      container,
-      range,
-      lsn,
-      epk,
-      ts,
-      bytes,
-      entry: `{"metadata":${metadataJson}}`,
-    });
+    const [ts, bytes, entry] = [this.nowTs, metadataJson.length, `{"metadata":${metadataJson}}`];
+    this.account.feeds.record({ ...before, lsn, ts, bytes, entry });
   }
 
   /** Returns the LSN as the feed of all versions shows it. */

@@ -39,7 +39,7 @@ function save(
   body: JsonObject,
 ): GatewayReply {
   const { account } = request;
-  const row = { ...script, body: JSON.stringify(body), etag: account.newEtag(), ts: account.nowTs() };
+  const row = { ...script, body: JSON.stringify(body), ...account.newVersion() };
   account.transaction(() => account.catalog.saveScript(row));
   return json(status, bodyOf(request, row), { etag: row.etag }, METADATA_WRITE_RU);
 }

@@ -107,13 +107,8 @@ async function listen(server: Server, options: EmulatorOptions): Promise<number>
     const onError = (error: NodeJS.ErrnoException): void => {
       const trouble = LISTENING[error.code ?? ''];
       if (trouble === undefined) return reject(error);
-      reject(
-        new NotReadyError(`${options.host}:${options.port} ${trouble.what}`, {
-          why: trouble.why,
-          hint: trouble.hint,
-          cause: error,
-        }),
-      );
+      const { what, ...parts } = trouble;
+      reject(new NotReadyError(`${options.host}:${options.port} ${what}`, { ...parts, cause: error }));
     };
     server.once('error', onError);
     server.listen(options.port, options.host, () => {
