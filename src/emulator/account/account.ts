@@ -7,11 +7,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
-import { catalogStore } from '../storage/catalog-store.ts';
+import { catalogStore, type CatalogStore } from '../storage/catalog-store.ts';
 import { THROTTLED_RU } from '../partitions/charges.ts';
-import { documentStore } from '../storage/document-store.ts';
+import { documentStore, type DocumentStore } from '../storage/document-store.ts';
 import { Faults } from '../http/faults.ts';
-import { feedStore } from '../storage/feed-store.ts';
+import { feedStore, type FeedStore } from '../storage/feed-store.ts';
 import { ContainerModel, databaseModel, type DatabaseModel, type OfferModel } from './model.ts';
 import { RU_PER_RANGE_MAX } from '../partitions/offers.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
@@ -31,9 +31,9 @@ const FIRST_OFFER = 36 ** 3;
 
 export class LocalAccount {
   readonly id = 'cosmig-emulator';
-  readonly catalog;
-  readonly documents;
-  readonly feeds;
+  readonly catalog: CatalogStore;
+  readonly documents: DocumentStore;
+  readonly feeds: FeedStore;
   readonly databases = new Map<string, DatabaseModel>();
   readonly offers = new Map<string, OfferModel>();
   readonly faults = new Faults();
@@ -88,24 +88,23 @@ export class LocalAccount {
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
+    const ranges = [...this.containers()].flatMap((container) =>
+      container.ranges.map((range) => ({ container, range })),
+    );
     this.transaction(() => {
       this.catalog.saveSetting('account', JSON.stringify(next));
       if (next.avad === before.avad) return;
       // Changes before the switch were not recorded, so earlier positions are refused.
       if (!next.avad) this.feeds.clearChanges();
-      for (const container of this.containers()) {
-        for (const range of container.ranges) this.saveRange(container, { ...range, avadFloor: range.lsn });
-      }
+      for (const { container, range } of ranges)
+        this.saveRange(container, { ...range, avadFloor: range.lsn });
     });
     this.#settings = next;
-    if (next.avad !== before.avad) {
-      for (const container of this.containers()) {
-        for (const range of container.ranges) range.avadFloor = range.lsn;
-      }
+    for (const { range } of ranges) {
+      if (next.avad !== before.avad) range.avadFloor = range.lsn;
+      // Old versions were kept for the previous lag, or not at all, so every replica starts from the current state.
+      if (next.replicaLagMs !== before.replicaLagMs) range.commits = [];
     }
-    if (next.replicaLagMs === before.replicaLagMs) return;
-    // Old versions were kept for the previous lag, or not at all, so every replica starts from the current state.
-    for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
   }
 
   /** Runs `body` in one SQLite transaction. An exception rolls all of it back. */

@@ -2,8 +2,8 @@
 import { must } from '../../lib/assert.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 
-/** What runs a statement with the values of its parameters, and gives what `Given` says. */
-type Statement<Values extends unknown[], Given> = (...values: Values) => Given;
+/** A function that runs a statement with the values of its parameters. */
+type Statement<Values extends unknown[], Result> = (...values: Values) => Result;
 
 export class Statements {
   readonly #database: Database;
