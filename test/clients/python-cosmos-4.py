@@ -6,6 +6,8 @@ by itself, and reads the feeds. Each check prints one line. The exit code is 1 i
 import sys
 import traceback
 
+import requests
+
 from azure.cosmos import CosmosClient, PartitionKey
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
@@ -81,14 +83,26 @@ def queries_across_ranges():
 
 
 @check
-def merged_queries():
-    assert [item['n'] for item in ask('SELECT * FROM c ORDER BY c.n DESC')] == list(range(39, -1, -1))
-    assert ask('SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 3') == [5, 6, 7]
-    assert sorted(ask('SELECT DISTINCT VALUE c.tags[0] FROM c')) == ['t0', 't1', 't2']
-    assert ask('SELECT VALUE COUNT(1) FROM c') == [40]
-    assert ask('SELECT VALUE SUM(c.n) FROM c') == [780]
-    groups = ask('SELECT c.tags[0] AS tag, COUNT(1) AS n FROM c GROUP BY c.tags[0]')
-    assert sorted((group['tag'], group['n']) for group in groups) == [('t0', 14), ('t1', 13), ('t2', 13)], groups
+def merged_queries_in_both_modes():
+    for mode in ('direct', 'planned'):
+        requests.put(ENDPOINT + '_emulator/account', json={'queries': mode}).raise_for_status()
+        assert [item['n'] for item in ask('SELECT * FROM c ORDER BY c.n DESC')] == list(range(39, -1, -1)), mode
+        assert ask('SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 3') == [5, 6, 7], mode
+        assert sorted(ask('SELECT DISTINCT VALUE c.tags[0] FROM c')) == ['t0', 't1', 't2'], mode
+        assert ask('SELECT VALUE COUNT(1) FROM c') == [40], mode
+        assert ask('SELECT VALUE SUM(c.n) FROM c') == [780], mode
+        assert ask('SELECT VALUE AVG(c.n) FROM c') == [19.5], mode
+        assert ask('SELECT VALUE MAX(c.n) FROM c') == [39], mode
+        assert ask('SELECT VALUE MIN(c.n) FROM c WHERE c.n > 30') == [31], mode
+        # Only one range has it.
+        assert ask('SELECT VALUE MAX(c.n) FROM c WHERE c.id = "i7"') == [7], mode
+    requests.put(ENDPOINT + '_emulator/account', json={'queries': 'direct'}).raise_for_status()
+
+
+@check
+def groups():
+    found = ask('SELECT c.tags[0] AS tag, COUNT(1) AS n FROM c GROUP BY c.tags[0]')
+    assert sorted((group['tag'], group['n']) for group in found) == [('t0', 14), ('t1', 13), ('t2', 13)], found
 
 
 @check

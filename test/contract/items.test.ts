@@ -4,7 +4,7 @@
 import type { PartitionKey, PartitionKeyDefinition, PatchOperation } from '@azure/cosmos';
 import { expect, it } from 'vitest';
 import { failure } from '../helpers/emulator/failure.ts';
-import { headerOf, parseJson, refusalOf, substatusOf } from '../helpers/emulator/raw.ts';
+import { headerOf, parseJson, refusalOf, type Reply, substatusOf } from '../helpers/emulator/raw.ts';
 import { type Doc, type Key, NONE, opKey, type WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
@@ -266,6 +266,28 @@ forEachBackend('patch', (backend) => {
     }
     const { resource } = await container.item('a', 'p').patch<Doc>([{ op: 'remove', path: '/deep' }]);
     expect(resource).not.toHaveProperty('deep');
+  });
+
+  // The type of the SDK's operations does not have it; other clients send it.
+  it('move -> the value is at the new path and not at the old one; impossible ones -> 400', async () => {
+    const { container, wire } = await backend.container();
+    await container.items.create(PATCH_BASE);
+    const moved = (from: string, path: string): Promise<Reply> =>
+      wire.patch('a', JSON.stringify({ operations: [{ op: 'move', from, path }] }), ['p']);
+    expect((await moved('/text', '/word')).status).toBe(200);
+    expect((await moved('/deep/x', '/list/0')).status).toBe(200);
+    const after = (await container.item('a', 'p').read<Doc>()).resource;
+    expect(after).toMatchObject({ word: PATCH_BASE['text'], deep: {}, list: [{ y: 'old' }, 1, 2, 3] });
+    expect(after).not.toHaveProperty('text');
+    for (const [from, path] of [
+      ['/none', '/x'],
+      ['/deep', '/deep/x'],
+      ['/id', '/x'],
+      ['/n', '/pk'],
+    ] as const)
+      // prettier-ignore
+      expect((await moved(from, path)).status, `${from} to ${path}`).toBe(400);
+    expect((await container.item('a', 'p').read<Doc>()).resource?._etag).toBe(after?._etag);
   });
 
   it('an impossible operation -> 400, nothing changes', async () => {
