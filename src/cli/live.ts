@@ -76,6 +76,7 @@ export class LiveLine implements Live {
    */
   #resize(): void {
     const spinner = this.#spinner;
+    if (this.#stream.columns === 0) return void spinner?.stop();
     if (spinner?.isSpinning === true && this.#options.reflows) {
       const rows = Math.ceil((FRAME_COLUMNS - 1 + spinner.text.length) / this.#columns);
       spinner.stop();
@@ -93,6 +94,8 @@ export class LiveLine implements Live {
 
   #draw(): void {
     if (this.#render === undefined || this.#spinner === undefined) return;
+    // A terminal may lose its width. On such a one the spinner would have infinitely many rows to clear.
+    if (this.#stream.columns === 0) return;
     this.#spinner.text = this.#render(Math.max(1, this.#columns - FRAME_COLUMNS));
     // A running spinner shows the new text with its next frame.
     if (!this.#spinner.isSpinning) this.#spinner.start();

@@ -160,11 +160,11 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Whether the stream can show a line that changes. The log of a CI service keeps every line, and a dumb terminal
- * cannot move its cursor.
+ * Whether the stream can show a line that changes. The log of a CI service keeps every line, a dumb terminal cannot
+ * move its cursor, and on one without a width (of a container, or of `script`) no line has a length.
  */
-function canChangeLines({ isTTY }: NodeJS.WriteStream, env: Terminal['env']): boolean {
-  return isTTY && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
+function canChangeLines({ isTTY, columns }: NodeJS.WriteStream, env: Terminal['env']): boolean {
+  return isTTY && columns !== 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
 
 /**
@@ -179,7 +179,7 @@ function reflows(env: Terminal['env']): boolean {
 function sinkOf(stream: NodeJS.WriteStream): Sink {
   return {
     isTTY: stream.isTTY,
-    ...(stream.isTTY ? { columns: stream.columns } : {}),
+    ...(stream.isTTY && stream.columns > 0 ? { columns: stream.columns } : {}),
     write: (text) => stream.write(text),
     async drained() {
       if (stream.writableNeedDrain) await flushed(stream);
