@@ -10,6 +10,7 @@ CREATE TABLE comparison (
   stage              TEXT NOT NULL CHECK (stage IN ('reading', 'listed', 'done')),
   extent             TEXT NOT NULL CHECK (extent IN ('all', 'changes')), -- changes: only those since the last proof
   listed_at_ms       INTEGER, -- when the candidates were listed; null: not listed yet
+  read_ms            INTEGER, -- how long it takes to read both sides; null: not known
   is_after_repair    INTEGER NOT NULL CHECK (is_after_repair IN (0, 1)) -- 1: differences found before were repaired
 ) STRICT;
 

@@ -7,7 +7,6 @@ import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { realPath } from '../lib/sqlite/file.ts';
 import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
-import { assert } from '../lib/assert.ts';
 import {
   asContentsError,
   DamagedFile,
@@ -22,7 +21,7 @@ import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
-import { ChunkFile, type Chunk } from './pass/chunk-file.ts';
+import { ChunkFile, endOf, type Chunk } from './pass/chunk-file.ts';
 import type { EntryChunk } from './pass/entry-chunks.ts';
 import type { SideName } from '../cosmos/side.ts';
 
@@ -31,7 +30,7 @@ export interface Subject {
   readonly fingerprint: string;
   readonly sourceRid: string;
   readonly targetRid: string;
-  /** The default TTL of the target, by which copies expire; null: it is off, or expiry is not compared. */
+  /** The default TTL of the target; null: it is off, or expiry is not compared. */
   readonly targetTtl: number | null;
 }
 
@@ -48,6 +47,8 @@ export interface Begun extends Subject {
   readonly stage: 'reading' | 'listed' | 'done';
   /** When the candidates were listed; null: not listed yet, or the time is not known. */
   readonly listedAtMs: number | null;
+  /** How long it takes to read both sides; null: not known. */
+  readonly readMs: number | null;
 }
 
 /** An interval of the key space of one side, and how far it was read. */
@@ -120,7 +121,9 @@ export class VerifyStore {
          VALUES (1, @fingerprint, @sourceRid, @targetRid, @targetTtl, @beganAtMs, 'reading', @extent, @isAfterRepair)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
-      listed: database.prepare("UPDATE comparison SET stage = 'listed', listed_at_ms = ?"),
+      listed: database.prepare(
+        "UPDATE comparison SET stage = 'listed', listed_at_ms = @nowMs, read_ms = @readMs",
+      ),
       parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
       dropParts: database.prepare('DELETE FROM parts WHERE side = ?'),
       addPart: database.prepare(
@@ -216,11 +219,12 @@ export class VerifyStore {
       isAfterRepair: number(row, 'is_after_repair') === 1,
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
       listedAtMs: orNull(row, 'listed_at_ms', number),
+      readMs: orNull(row, 'read_ms', number),
     };
   }
 
   /** Discards the current comparison and starts a new one. */
-  begin(subject: Omit<Begun, 'stage' | 'listedAtMs'>): void {
+  begin(subject: Omit<Begun, 'stage' | 'listedAtMs' | 'readMs'>): void {
     this.#transactions.run(() => {
       this.#forget();
       this.#sql.begin.run({ ...subject, isAfterRepair: Number(subject.isAfterRepair) });
@@ -304,11 +308,11 @@ export class VerifyStore {
   }
 
   /** Records that all candidates are listed, and deletes the entries, which are no longer needed. */
-  listed(repeated: Readonly<Record<SideName, number>>, nowMs: number): void {
+  listed(repeated: Readonly<Record<SideName, number>>, at: { nowMs: number; readMs: number | null }): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
-      this.#sql.listed.run(nowMs);
+      this.#sql.listed.run(at);
     });
     this.#dropChunks();
   }
@@ -390,10 +394,4 @@ function takeLock(path: string): MoverLock {
 function chunkIn(row: Columns): Chunk {
   const ends = Uint8Array.from(bytes(row, 'shelf_ends', 4 * SHELVES));
   return { start: number(row, 'start'), ends: new Uint32Array(ends.buffer) };
-}
-
-function endOf({ start, ends }: Chunk): number {
-  const size = ends.at(-1);
-  assert(size !== undefined, 'a chunk has all shelves');
-  return start + size;
 }

@@ -358,6 +358,18 @@ export const VERIFY_RULES: readonly Rule[] = [
     by: 'one replica does not show it',
   },
   {
+    name: 'interruption-counts-as-reading',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: 'const elapsedMs = clock.monotonicMs() - readFromMs;',
+        replace: 'const elapsedMs = clock.now() - begun.beganAtMs;',
+      },
+    ],
+    test: 'test/integration/cutover/scope.test.ts',
+    by: 'was interrupted for hours',
+  },
+  {
     name: 'changes-taken-for-all',
     edits: [
       {

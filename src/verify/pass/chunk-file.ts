@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';
+import { assert } from '../../lib/assert.ts';
 import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
 import { asDatabaseError } from '../../lib/sqlite/sqlite.ts';
 import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
@@ -109,4 +110,11 @@ function sizeAt(entries: Uint32Array, at: number): number {
 
 function shelfAt(entries: Uint32Array, at: number): number {
   return shelfOf(bucketOf(entries, at + ENTRY.identity));
+}
+
+/** Returns the offset in the file at which a chunk ends. */
+export function endOf({ start, ends }: Chunk): number {
+  const size = ends.at(-1);
+  assert(size !== undefined, 'a chunk has all shelves');
+  return start + size;
 }

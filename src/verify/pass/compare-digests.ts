@@ -140,10 +140,15 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       target: new SidePass({ ...common, side: target, ...(since === null ? {} : { from: since.target }) }),
     };
     report.read = () => ({ source: passes.source.documents, target: passes.target.documents });
+    const countBefore = passes.source.documents + passes.target.documents;
+    const readFromMs = clock.monotonicMs();
     await group(signal, async (members) => {
       members.start(async (inner) => passes.source.run(inner));
       members.start(async (inner) => passes.target.run(inner));
     });
+    const count = passes.source.documents + passes.target.documents;
+    const elapsedMs = clock.monotonicMs() - readFromMs;
+    const readMs = wholeMs(elapsedMs, { count, countNow: count - countBefore });
     const sums = { source: passes.source.sums.buckets, target: passes.target.sums.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
     const listing = { store, sums, sourceLevels, hasInstants: comparesInstants(rows), signal };
@@ -151,7 +156,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
       const isQueried = await listHidden({ sides, store, rows, isRequired: isNewest, signal });
       if (!isQueried) comparison.say?.(NOT_QUERIED);
-      store.listed(repeated, clock.now());
+      store.listed(repeated, { nowMs: clock.now(), readMs });
     } catch (error) {
       // A comparison with damaged entries can never be resumed, so a new one is begun.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
@@ -170,6 +175,21 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
   });
   const waitsFor = await recheck.run(signal);
   return verdictOf(comparison, { store, begun, waitsFor });
+}
+
+/** A part of all documents that is smaller than this one in so many says nothing about the time for all of them. */
+const PART_MAX = 10;
+
+/**
+ * Returns how long it takes to read all documents; null: not known. A resumed comparison has read only a part of them
+ * now, and the time between two runs does not count.
+ */
+function wholeMs(
+  elapsedMs: number,
+  { count, countNow }: { readonly count: number; readonly countNow: number },
+): number | null {
+  if (countNow * PART_MAX < count) return null;
+  return Math.round((elapsedMs * count) / Math.max(1, countNow));
 }
 
 /** Returns the unfinished comparison if it may be resumed; otherwise begins a new one. */
@@ -194,7 +214,7 @@ function resumeOrBegin(
     return begun;
   }
   store.begin({ ...subject, isAfterRepair, beganAtMs: nowMs });
-  return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
+  return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null, readMs: null };
 }
 
 /**
@@ -277,7 +297,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },
       listed,
       oldestInFlightMs: oldestMs === null ? null : nowMs - oldestMs,
-      readMs: readMsOf(store),
+      readMs: store.begun()?.readMs ?? null,
     },
   };
 }
@@ -285,12 +305,6 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
 function longIntegersOf({ source, target }: KeptSums): Pick<Verdict, 'longIntegers'> {
   const longIntegers = { source: source?.longIntegers ?? 0, target: target?.longIntegers ?? 0 };
   return longIntegers.source + longIntegers.target > 0 ? { longIntegers } : {};
-}
-
-/** Returns how long it took to read both sides; null: not known. */
-function readMsOf(store: VerifyStore): number | null {
-  const begun = store.begun();
-  return begun === null || begun.listedAtMs === null ? null : begun.listedAtMs - begun.beganAtMs;
 }
 
 function rangesOf(store: VerifyStore, side: 'source' | 'target'): Verdict['details']['ranges']['source'] {

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lastCleanComparison, compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
+import { clockAt } from '../../helpers/clock.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
 import { putAll, verifyMove } from '../../helpers/migration/verify.ts';
@@ -117,4 +118,29 @@ test('cutover: how long it took to compare all documents -> known, also after a 
   const after = lastCleanComparison(spec);
   expect(after?.atMs).toBeGreaterThan(before?.atMs ?? 0);
   expect(after?.readMs).toBe(before?.readMs);
+});
+
+const HOURS_MS = 3600 * 1000;
+
+test('cutover: comparison of all documents was interrupted for hours -> these do not count as its duration', async () => {
+  await using move = await Move.open();
+  await putAll(
+    move,
+    Array.from({ length: 30 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  const stop = new AbortController();
+  const stopped = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 2 },
+    onProgress: ({ target }) => {
+      if (target > 2) stop.abort(new Error('enough'));
+    },
+  });
+  await expect(stopped).rejects.toThrow('enough');
+  const clock = clockAt(() => Date.now() + 8 * HOURS_MS);
+  expect(await verifyMove(move, { clock })).toMatchObject({ equal: true });
+  const { readMs } = lastCleanComparison(move.parts().spec) ?? {};
+  expect(readMs).toBeGreaterThan(0);
+  expect(readMs).toBeLessThan(HOURS_MS);
 });
