@@ -4,6 +4,7 @@
  */
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
+import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 import {
@@ -15,6 +16,11 @@ import {
   type Reply,
 } from '../../helpers/emulator/raw.ts';
 import { forEachBackend } from '../backend.ts';
+
+/** A container of a CI service may have no IPv6. */
+const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === '::1'),
+);
 
 interface Page {
   readonly headers: Headers;
@@ -57,6 +63,39 @@ forEachBackend('web pages', (backend) => {
     expect(refusalOf(reply)).toBe('403/0');
     expect(await wire.ranges()).toHaveLength(1);
   });
+
+  it.skipIf(backend.live)(
+    'a browser asks whether a page may send more -> no page is allowed to',
+    async () => {
+      const { endpoint } = backend.lab;
+      for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
+        for (const path of ['/dbs', '/_emulator/faults']) {
+          const headers = {
+            origin,
+            'access-control-request-method': 'PUT',
+            'access-control-request-headers': 'x',
+          };
+          const reply = await exchange({ method: 'OPTIONS', endpoint, path, headers });
+          expect(reply.status, `${origin} ${path}`).toBeGreaterThanOrEqual(400);
+          const allowed = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
+          expect(allowed, `${origin} ${path}`).toEqual([]);
+        }
+      }
+    },
+  );
+
+  it.skipIf(backend.live || !hasIpv6)(
+    'on the loopback address of IPv6 -> answered by it, and by no foreign name',
+    async () => {
+      await using emulator = await startTestEmulator({ host: '::1' });
+      const { host } = new URL(emulator.endpoint);
+      expect(host.startsWith('[::1]:')).toBe(true);
+      expect((await state({ emulator, headers: {} })).status).toBe(200);
+      expect((await databases({ emulator, headers: { host } })).status).toBe(200);
+      for (const foreign of ['evil.example', '[2001:db8::7]:8081', '[::ffff:192.0.2.7]'])
+        expect(refusalOf(await databases({ emulator, headers: { host: foreign } })), foreign).toBe('403/0');
+    },
+  );
 
   it.skipIf(backend.live)('programs and pages of this machine -> answered', async () => {
     const { emulator } = backend.lab;

@@ -39,7 +39,7 @@ export function exchange(request: Exchange): Promise<Reply> {
   if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
   const options: https.RequestOptions = {
     method: request.method,
-    host: url.hostname,
+    host: url.hostname.replaceAll(/[[\]]/g, ''),
     port: url.port === '' ? (secure ? 443 : 80) : url.port,
     path: request.path,
     headers,
