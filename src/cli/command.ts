@@ -139,8 +139,8 @@ export interface Reporter {
    */
   progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void;
   /**
-   * Prints the result before the command ends: a server that is ready, or a command that will fail afterwards. Called
-   * at most once.
+   * Prints the result before the command ends: of a server when it is ready, or of a command that will fail afterwards.
+   * Called at most once.
    */
   announce(result: Result): void;
   /**

@@ -170,7 +170,7 @@ function twoColumns({ left, text }: Exclude<HelpRow, string>, width: number): st
   return [...head, ...rest.map((line) => `${' '.repeat(column)}${line}`)];
 }
 
-/** Returns the word of a command without the word of its group. */
+/** Returns the last word of a command's name: the name without that of its group. */
 export function lastWord(name: string): string {
   return name.slice(name.lastIndexOf(' ') + 1);
 }

@@ -108,7 +108,10 @@ export class Output implements Reporter {
     return stdout.drained === undefined || stdout.drained();
   }
 
-  /** Prints the error of a failed command. If the command has announced a result, that stays the only object on stdout. */
+  /**
+   * Prints the error of a failed command. If the command has announced a result, that result stays the only object on
+   * stdout.
+   */
   failure(command: string | null, explanation: Explanation, thrown: unknown): void {
     this.hideLive();
     const { json, verbose, stderr, color } = this.#options;

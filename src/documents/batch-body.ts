@@ -24,7 +24,7 @@ const TEXT_MARK = bytesOf('\\"');
 const KEY_CLOSE = bytesOf(']"');
 const [OPEN, CLOSE, COMMA, END] = [0x5b, 0x5d, 0x2c, 0x7d];
 
-/** Which document an operation is about: its id and its expected version. The key is given separately. */
+/** The document that an operation addresses: its id and, if required, its etag. The key is given separately. */
 export interface Addressed {
   /** The id as text, or as the bytes of its JSON text with the quotes. */
   readonly id: string | Uint8Array;

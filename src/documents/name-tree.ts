@@ -8,7 +8,7 @@
  */
 import { assert } from '../lib/assert.ts';
 
-/** A value that a scan looks for, and those below it by name. */
+/** A value that a scan looks for, and the values below it by name. */
 export interface Wanted {
   /** Whether the value is the document, from which the system properties are cut out. */
   document?: boolean;

@@ -30,7 +30,10 @@ export interface DocumentNodes {
   readonly lsn: number;
 }
 
-/** The nodes of values around a document in the all-versions feed (fact SVC-18). */
+/**
+ * In the all-versions feed, each document is inside an object with other values (fact SVC-18). These are the nodes of
+ * those values.
+ */
 export interface EnvelopeNodes {
   readonly operationType: number;
   readonly lsn: number;
@@ -48,7 +51,10 @@ export interface EnvelopeNodes {
   readonly previousKey: readonly number[];
 }
 
-/** The nodes of values around a document in the reply to a batch. The document itself is `resourceBody`. */
+/**
+ * In the reply to a batch, each document is inside an outcome, as its `resourceBody`. These are the nodes of the
+ * outcome's other values.
+ */
 export interface ReplyNodes {
   readonly statusCode: number;
   readonly subStatusCode: number;
@@ -146,8 +152,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * Returns whether a row has a document. A delete, or an outcome without a document, may omit the property, or have
-   * null or an empty object in it.
+   * Returns whether a row has a document. A delete, or an outcome without a document, may omit the property for the
+   * document, or have null or an empty object there.
    */
   hasDocument(row: number): boolean {
     let at = this.start(row, this.nodes.document);

@@ -301,7 +301,10 @@ class HashKernel {
     copyHash(this.bytes, FREE_AT, out, at);
   }
 
-  /** Writes another hash of the bytes, which is faster for long inputs, as four words to `out[at]`. */
+  /**
+   * Writes the content hash of the bytes from `start` to `end` as four words to `out[at]`. It differs from the result
+   * of `hash` and is faster for long inputs.
+   */
   hashLong(end: number, out: Uint32Array, at: number): void {
     this.#exports.hashLong(this.start, end - this.start, FREE_AT + 16, FREE_AT);
     copyHash(this.bytes, FREE_AT, out, at);

@@ -108,7 +108,10 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
 const H1 = 8;
 const H2 = 0;
 
-/** Mixes one half a last time: xor with itself >> 33, times a constant, both twice, and another xor. */
+/**
+ * Does the last mixing of one half: twice an xor with itself >> 33 and a multiplication by a constant, then another
+ * xor.
+ */
 function mix(words: DataView, at: number): void {
   let h = words.getInt32(at);
   let l = words.getInt32(at + 4) ^ (h >>> 1);

@@ -76,8 +76,8 @@ export function totalOf(differences: Verdict['differences']): number {
 }
 
 /**
- * Returns the row of dead letters. The target may hold an older version of such a document, which a count then
- * includes on both sides. Only the letters whose documents cannot be in the target explain a lower count there.
+ * Returns the row of dead letters. The target may hold an older version of a letter's document, and a count includes
+ * this document on both sides. So only the letters whose documents cannot be in the target explain a lower count there.
  */
 function lettersText({ level, letters: { open, discarded, absent } }: Verdict): string {
   const all = `${formatCount(open)} open, ${formatCount(discarded)} discarded`;

@@ -23,7 +23,7 @@ const SIDES = {
 
 type Side = keyof typeof SIDES;
 
-/** What the operator gave about the account of one side. */
+/** What the operator gave to reach the account of one side. */
 interface GivenAccount {
   readonly endpoint: string | undefined;
   readonly key: string | undefined;

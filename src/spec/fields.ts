@@ -203,7 +203,7 @@ export const FIELDS = {
 /** The name of a field, in a config file and everywhere in the code. */
 export type FieldName = keyof typeof FIELDS;
 
-/** The names of the fields that may not change between two runs. */
+/** The names of the fields whose values must stay the same between runs. */
 export type PinnedName = {
   [K in FieldName]: (typeof FIELDS)[K] extends { readonly pinned: true } ? K : never;
 }[FieldName];

@@ -80,7 +80,7 @@ function readOne(given: Given, text: string, problems: ProblemList, parse: (text
   problems.report(sourceOf(given), `${quote(given, text)} is not valid`, `${error.why}${where}`, error.hint);
 }
 
-/** Checks the rules between paths and templates that are the same for every source. */
+/** Checks the rules between paths and templates that do not depend on the source. */
 function checkTogether(
   { partitionKey, derive }: Omit<KeyTexts, 'keepSourceKeyAs'>,
   problems: ProblemList,

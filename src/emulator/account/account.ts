@@ -2,7 +2,7 @@
  * One emulated account: its data file, its clock, its settings, and every database and container in memory.
  *
  * Invariant: every change is written to the file before it changes the memory, through `transaction` here or through a
- * `WriteTransaction`. If SQLite fails, neither has changed.
+ * `WriteTransaction`. If SQLite fails, neither the file nor the memory has changed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -22,11 +22,11 @@ import type { Deviation } from './deviations.ts';
 import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
 interface StoredOffer extends Pick<OfferModel, 'offerResourceId' | 'throughput' | 'history'> {
-  /** Whether ranges for a raised throughput must still be created. */
+  /** Whether the ranges for a raised throughput have not been created yet. */
   readonly isPending: boolean;
 }
 
-/** The first number whose base-36 text has four digits: 1000. */
+/** The first number that has four digits in base 36. */
 const FIRST_OFFER = 36 ** 3;
 
 export class LocalAccount {
@@ -84,7 +84,10 @@ export class LocalAccount {
     return this.#settings.deviations.includes(deviation);
   }
 
-  /** Changes some settings. `avad` starts or stops the recording of changes. A changed lag starts from now. */
+  /**
+   * Changes some settings. A change of `avad` starts or stops the recording of changes. A changed replica lag applies
+   * to transactions from now on.
+   */
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
@@ -94,7 +97,7 @@ export class LocalAccount {
     this.transaction(() => {
       this.catalog.saveSetting('account', JSON.stringify(next));
       if (next.avad === before.avad) return;
-      // Changes before the switch were not recorded, so earlier positions are refused.
+      // The record has no changes from before the switch, so earlier positions are refused.
       if (!next.avad) this.feeds.clearChanges();
       for (const { container, range } of ranges)
         this.saveRange(container, { ...range, avadFloor: range.lsn });
@@ -229,7 +232,7 @@ export class LocalAccount {
   }
 }
 
-/** Returns the name of a range's own RU bucket, which it has unless the database's containers share one. */
+/** Returns the name of a range's own RU bucket. Ranges that use the shared throughput of a database have none. */
 function ownBucket(container: ContainerModel, range: RangeModel): string {
   return `${container.self}${range.id}`;
 }

@@ -138,7 +138,7 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
 }
 
 /**
- * Recomputes when each stored document expires after the default lifetime has changed. Expired documents may reappear.
+ * After a change of the default lifetime, recomputes when each stored document expires. Expired documents may reappear.
  */
 function retime(account: LocalAccount, container: ContainerModel, defaultTtl: number | null): void {
   for (const { text, position, ts, expires_at } of account.documents.rowsOf(container.number)) {

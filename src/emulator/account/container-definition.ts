@@ -16,7 +16,9 @@ export interface ContainerDefinition {
   readonly keyPaths: readonly (readonly string[])[];
   /** Whether the service made up the key, because the container was created without one. */
   readonly hasSystemKey: boolean;
-  /** Each key path without its leading slash. All-versions feeds name a key like this. */
+  /**
+   * Each key path without its leading slash. A delete in an all-versions feed names the levels of its key like this.
+   */
   readonly keyNames: readonly string[];
   /** The default lifetime in seconds. null: TTL is off; -1: TTL is on, but documents do not expire by default. */
   readonly defaultTtl: number | null;
@@ -151,7 +153,10 @@ export function parseDefinition(body: JsonObject): ContainerDefinition {
   };
 }
 
-/** Members of a definition that stand for a feature which the emulator does not have: what to call it, and where. */
+/**
+ * The features that the emulator does not have: the name of each for messages, and the field of a definition, or the
+ * member of a field, that asks for it.
+ */
 const UNSUPPORTED: readonly (readonly [feature: string, field: string, member?: string])[] = [
   ['Computed properties', 'computedProperties'],
   ['Client encryption', 'clientEncryptionPolicy', 'includedPaths'],
@@ -200,7 +205,10 @@ function completeIndexing(policy: unknown): JsonObject {
   };
 }
 
-/** Some clients leave out what is empty when they send back a policy that they have read. */
+/**
+ * Completes a policy with the service's defaults, because some clients leave out empty values when they send back a
+ * policy that they have read.
+ */
 function completeConflictResolution(given: unknown): JsonObject {
   const policy = isObject(given) ? given : {};
   const mode = own(policy, 'mode') ?? 'LastWriterWins';
@@ -220,7 +228,10 @@ export function withDefaults(body: JsonObject): JsonObject {
   };
 }
 
-/** Returns a value at a key path of a document as a key value. The service takes an object or an array for a missing one. */
+/**
+ * Returns a value at a key path of a document as a key value. For the service, an object or an array is a missing key
+ * value.
+ */
 function componentIn(document: unknown, path: readonly string[]): KeyComponent {
   const value = valueAtPath(document, path);
   return typeof value === 'object' && value !== null ? undefined : asComponent(value);
@@ -229,7 +240,7 @@ function componentIn(document: unknown, path: readonly string[]): KeyComponent {
 function asComponent(value: unknown): KeyComponent {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
     return value;
-  // The service treats -0 as 0. Two texts for one number would make two keys of one.
+  // The service treats -0 as 0. Otherwise one number would have two texts, and so two keys.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
   throw badRequest(
     'A partition key value must be a string, a number within range, a boolean, null or missing.',

@@ -25,7 +25,7 @@ export const DEVIATIONS = [
   'missing-keys-as-null',
   /** A read with a session token from the future is answered. */
   'future-tokens-served',
-  /** A refused create, an empty page of a feed, and a count cost many times as much. */
+  /** The next three: a refused create, an empty page of a feed, or a count costs many times as much. */
   'dear-conflicts',
   'dear-empty-pages',
   'dear-counts',
@@ -41,13 +41,13 @@ export const DEVIATIONS = [
   'integer-keys-as-text',
   /** A replace with another id makes a document with another `_rid`. */
   'renames-with-new-rid',
-  /** Documents that lack a unique value do not conflict. */
+  /** Documents that lack a value of a unique key do not conflict. */
   'missing-is-unique',
-  /** A bulk request has at most 50 operations. */
+  /** A bulk request or a batch has at most 50 operations. */
   'batches-of-50',
-  /** A signature is accepted for three seconds. */
+  /** A signature is accepted for only three seconds. */
   'signatures-expire',
-  /** The etag that a write names is not compared. */
+  /** The etag that a write requires is not compared with that of the document. */
   'conditions-ignored',
   /**
    * The `ttl` of a document has no effect where time to live is on without a default (`defaultTtl` -1). In the service

@@ -7,7 +7,7 @@ import { isObject } from '../json/json-value.ts';
 import { badRequest } from '../http/refusal.ts';
 import { DEVIATIONS } from './deviations.ts';
 
-/** The strongest first. */
+/** The consistency levels, strongest first. */
 export const CONSISTENCY_LEVELS = [
   'Strong',
   'BoundedStaleness',
@@ -16,7 +16,7 @@ export const CONSISTENCY_LEVELS = [
   'Eventual',
 ] as const;
 
-/** A setting: its first value, and which values it accepts. */
+/** A setting: its initial value, and which values it accepts. */
 interface Setting<T> {
   readonly initial: T;
   readonly rule: string;
@@ -57,7 +57,7 @@ const SETTINGS = {
   ru: choice('metered', ['metered', 'off']),
   numbers: choice('verbatim', ['verbatim', 'service']),
   /**
-   * How a query is answered whose results from several ranges must be merged: `direct` merges them in the emulator;
+   * How a query is answered if the results of several ranges must be merged: `direct` merges them in the emulator;
    * `planned` refuses the query with a plan, as the service does.
    */
   queries: choice('direct', ['direct', 'planned']),
@@ -66,7 +66,7 @@ const SETTINGS = {
   rangeLimitBytes: amount(50 * GB),
   /** How long an expired document stays stored, invisible to clients, before it is purged. */
   ttlPurgeDelayMs: amount(2_000),
-  /** How far back in time a read may see the account if it has no newer session token. */
+  /** A read may see the account as it was this long ago, unless its session token requires a newer state. */
   replicaLagMs: amount(0),
   /** The largest body of a feed, query or bulk reply. */
   pageBytes: amount(4 * 1024 * 1024),

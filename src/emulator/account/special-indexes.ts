@@ -2,7 +2,7 @@
  * Checks the parts of a container's definition that describe special indexes: spatial, vector and full-text. The
  * emulator keeps them and does not use them; queries that need such an index are refused.
  *
- * Invariant: a definition that the service refuses because its parts contradict each other is not accepted here.
+ * Invariant: a definition whose parts contradict each other is refused, as by the service.
  */
 import { badRequest } from '../http/refusal.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
@@ -21,7 +21,10 @@ export function refuseContradictions(body: JsonObject): void {
   requirePaths('full-text', listOf(own(indexing, 'fullTextIndexes')), texts);
 }
 
-/** A geometry has an index within bounds. A geography covers the earth. */
+/**
+ * A spatial index of geometries needs a bounding box. One of geographies covers the whole earth and must not have a
+ * box.
+ */
 function checkSpatial(indexes: readonly unknown[], type: unknown): void {
   for (const index of indexes) {
     const isBounded = isObject(own(index, 'boundingBox'));
@@ -50,7 +53,7 @@ function checkVector(vector: unknown): void {
   );
 }
 
-/** Refuses an index of a path that the policy of its kind does not have. */
+/** Refuses an index of a path that the policy of the same kind (vector or full-text) does not list. */
 function requirePaths(kind: string, indexes: readonly unknown[], policy: readonly unknown[]): void {
   const known = new Set(policy.map(pathOf));
   for (const index of indexes) {

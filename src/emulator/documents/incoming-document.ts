@@ -1,5 +1,6 @@
 /**
- * A document as a client sent it: checked by the service's rules, without system properties, and measured.
+ * Prepares a document that a client sent: checks it by the service's rules, removes its system properties, and measures
+ * it.
  *
  * Invariant: the client's text is stored. The parsed value is only inspected.
  */
@@ -62,7 +63,7 @@ function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]):
   return left.length === right.length && left.every((value, level) => Object.is(value, right[level]));
 }
 
-/** Returns a key as the account takes it. */
+/** Returns a key as the account stores it: unchanged, unless the deviation `integer-keys-as-text` is in force. */
 export function keyAs(account: LocalAccount, key: readonly KeyComponent[]): readonly KeyComponent[] {
   if (!account.deviates('integer-keys-as-text')) return key;
   return key.map((value) => (Number.isInteger(value) ? String(value) : value));

@@ -115,8 +115,8 @@ function count(value: unknown, node: PathNode | undefined, inherited: boolean, d
 }
 
 /**
- * The terms of one path and of the paths below it. The number of a value says how often it occurs in the document before
- * the change, less how often after it.
+ * The terms of one path and of the paths below it. `values` has a number for each value: how often it occurs before the
+ * change, minus how often it occurs after the change.
  */
 interface Bag {
   readonly values: Map<unknown, number>;
@@ -132,7 +132,7 @@ interface Position {
   readonly depth: number;
 }
 
-/** Counts the changed terms of two values. To save time, only values that differ get a bag. */
+/** Counts the terms in which two values differ. To save time, only values that differ get a bag. */
 function diff(before: unknown, after: unknown, position: Position): number {
   if (before === after) return 0;
   const { node, inherited, depth } = position;

@@ -92,7 +92,7 @@ export function read(
   const id = checkId(operation.id);
   const upTo = visibleLsn(account, range, operation.sessionToken);
   let row = account.documents.find(container.number, epk, id);
-  // With version 1 hashes, long keys may have the same effective key. The row may then be a document of another key.
+  // With version 1 hashes, long keys may have the same effective key. So the row may be a document of another key.
   if (row !== undefined && row.key !== keyText(operation.key)) throw missing(id);
   if (upTo < range.lsn && (row === undefined || row.lsn > upTo)) {
     row = account.documents.findSuperseded({ container: container.number, epk, id, lsn: upTo });
@@ -197,7 +197,10 @@ function replace(transaction: WriteTransaction, operation: DocumentOperation): O
   return overwrite(transaction, range, before, incoming);
 }
 
-/** Refuses a rename to an id that another document of the key has; removes that document if it has expired. */
+/**
+ * Refuses a rename to an id that another document of the same key has. If that document has expired, removes it
+ * instead.
+ */
 function takeId(transaction: WriteTransaction, range: RangeModel, { epk, id }: IncomingDocument): void {
   const other = transaction.find(epk, id);
   if (other === undefined) return;
@@ -300,7 +303,8 @@ function uniqueValues({ account, container }: WriteTransaction, incoming: Incomi
 }
 
 /**
- * Refuses a unique value that another document of the logical partition has; removes that document if it has expired.
+ * Refuses a unique value that another document of the logical partition has. If that document has expired, removes it
+ * instead.
  */
 function refuseTaken(
   transaction: WriteTransaction,

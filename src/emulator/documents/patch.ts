@@ -119,7 +119,10 @@ function refuseFixed(path: string, definition: ContainerDefinition): void {
   }
 }
 
-/** Removes a value and adds it elsewhere. The new path is followed after the removal, which shifts later elements. */
+/**
+ * Removes a value and adds it elsewhere. The new path is followed after the removal, when later elements of the same
+ * array have moved up.
+ */
 function moveValue(text: string, { from, path }: Move): string {
   if (path.startsWith(`${from}/`)) throw badRequest(`The patch cannot move ${from} into itself.`);
   const found = walk(text, stepsOf(from));

@@ -114,8 +114,8 @@ export function configure(request: GatewayRequest): GatewayReply {
 
 export function shiftClock(request: GatewayRequest): GatewayReply {
   const offsetMs = own(request.anyJsonBody(), 'offsetMs');
-  // `_ts` counts seconds from 1970 and must not be negative. A hundred years ahead is far from the last valid date, at
-  // 8.64e15 ms.
+  // `_ts` counts seconds from 1970 and must not be negative. A hundred years ahead is far before the last date that a
+  // Date can hold (8.64e15 ms).
   const earliestMs = -request.account.machineMs();
   const latestMs = 100 * 365 * 24 * 3600 * 1000;
   if (typeof offsetMs !== 'number' || !(offsetMs >= earliestMs && offsetMs <= latestMs)) {

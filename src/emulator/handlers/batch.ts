@@ -154,7 +154,7 @@ const DEPENDENT: Result = {
   json: '{"statusCode":424,"requestCharge":0}',
 };
 
-/** Throws the refusal of the fault rule that matches one operation of a bulk request, if a rule fires. */
+/** Throws a refusal if a fault rule fires for this operation of a bulk request. */
 function strikeOne(request: GatewayRequest, container: ContainerModel, range: RangeModel, op: FaultOp): void {
   if (!request.account.faults.active) return;
   const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };

@@ -108,7 +108,7 @@ export function remove(request: GatewayRequest): GatewayReply {
 
 /**
  * Lists the current ranges, in the order of the hash space. `shown` is the effect of a fault rule. Most SDKs read this
- * list as a feed, with the etag of the last page, until there is nothing new.
+ * list as a feed: they send the etag of the last page until the answer is 304.
  */
 export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'): GatewayReply {
   const container = request.container();

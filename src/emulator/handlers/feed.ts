@@ -18,7 +18,7 @@ function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
   return 'all-versions';
 }
 
-/** Reads the change feed that the headers name. Without such a header it lists the documents. */
+/** Reads the change feed that the headers name. If the headers name none, lists the documents. */
 export function read(request: GatewayRequest): GatewayReply {
   const mode = modeOf(request);
   if (mode === undefined) return list(request);

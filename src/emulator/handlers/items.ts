@@ -46,7 +46,9 @@ function operationOf(
   };
 }
 
-/** Refuses a request that asks for something that has no effect here, because the client depends on the effect. */
+/**
+ * Refuses a request whose headers ask for something that the emulator does not do, because the client may depend on it.
+ */
 function refuseUnsupported(request: GatewayRequest): void {
   if (request.headers['x-ms-indexing-directive']?.toLowerCase() === 'exclude') {
     throw new Refusal(501, 'The emulator cannot exclude a document from the index: queries would find it.');

@@ -40,7 +40,7 @@ export function metricsHeaders(
 function metricsOf({ items, scanned, scannedBytes }: QueryPage, tookMs: number): string {
   const outputBytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0);
   const ratio = scanned === 0 ? 1 : Math.min(1, items.length / scanned);
-  // Only the whole time is measured. Clients expect every field.
+  // Only the whole time is measured. The other times are 0, because clients expect every field.
   const fields: Record<string, number> = {
     totalExecutionTimeInMs: tookMs,
     queryCompileTimeInMs: 0,

@@ -78,7 +78,7 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
       `The part ${min}..${max} of the hash space is invalid: use upper-case hex, start below end.`,
     );
   }
-  // A part that extends beyond the range includes other ranges. The client's list of ranges is then outdated.
+  // A part that extends beyond the range includes other ranges. So the client's list of ranges is outdated.
   if (min < range.min || max > range.max) {
     throw new Refusal(410, `Range ${id} holds ${range.min}..${range.max}, not all of ${min}..${max}.`, {
       substatus: 1002,
@@ -93,14 +93,17 @@ export function readQuerySpec(request: GatewayRequest): QuerySpec {
   return { query: own(body, 'query'), parameters: own(body, 'parameters') ?? [] };
 }
 
-/** Returns whether the request names neither a range nor a key, even if the container has a single range. */
+/**
+ * Returns whether the request names neither a range nor a key. A request that names the only range of a container does
+ * name a range.
+ */
 function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
 
 /**
- * Refuses a query of the whole container, unless the client says that it may cross partitions, or the filter requires
- * one value for each part of the key.
+ * Refuses a query of the whole container, unless the client says that the query may cross partitions, or the filter
+ * requires one value for each part of the key.
  */
 function refuseCrossing(request: GatewayRequest, container: ContainerModel, query: CompiledQuery): void {
   if (isTrue(request.headers, 'x-ms-documentdb-query-enablecrosspartition')) return;
@@ -201,7 +204,8 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
     maxItems: request.maxItems ?? ITEMS_DEFAULT,
     maxBytes: request.account.settings.pageBytes,
     continuation: continuationOf(request.headers['x-ms-continuation']),
-    // As on the service, the end of one key is known when a page is full. Otherwise an empty page may follow.
+    // As on the service, a query of one key has no token if its full page is the last one. Any other query may have a
+    // token to an empty page.
     looksAhead: scope.key !== undefined,
   };
   const page =
@@ -233,7 +237,10 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   return { status: 200, body, headers, chargeRu };
 }
 
-/** Returns the token of a continuation header: the token itself, or one of the gateway's form, alone or in a list. */
+/**
+ * Returns the token in a continuation header. The header is the token itself, or has it in the gateway's form, alone or
+ * in a list.
+ */
 function continuationOf(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
   const parsed = parseJson(header);

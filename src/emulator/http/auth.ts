@@ -112,7 +112,8 @@ function readToken(header: string | undefined): Token {
   const fields = new Map<string, string>();
   for (const field of decodeOrEmpty(header.trim()).split('&')) {
     const equals = field.indexOf('=');
-    // The first of two equal fields counts: what a client appends must not override the field that the SDK wrote.
+    // If a field occurs twice, the first one counts: what a client appends must not override the field that the SDK
+    // wrote.
     if (equals > 0 && !fields.has(field.slice(0, equals)))
       fields.set(field.slice(0, equals), field.slice(equals + 1));
   }

@@ -12,9 +12,9 @@ import type { Headers } from './request.ts';
 
 /** The names by which clients may reach the server. */
 export interface ServerNames {
-  /** In lower case, in addition to the names of the loopback interface. */
+  /** The allowed names in lower case. The names of the loopback interface are always allowed. */
   readonly allowed: ReadonlySet<string>;
-  /** Whether the server listens on every address of the machine. Then any IP address is a name of the server. */
+  /** Whether the server listens on every address of the machine. If so, any IP address is a name of the server. */
   readonly anyAddress: boolean;
 }
 

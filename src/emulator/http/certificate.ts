@@ -37,7 +37,7 @@ const OID = {
 } as const;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The certificate is valid from a day ago, for clients in containers whose clock is behind. */
+/** The certificate is valid from a day ago, for clients in virtual machines whose clock is behind. */
 const VALID_BEFORE_MS = DAY_MS;
 /** The certificate is valid for a year: longer than an emulator runs. Some clients refuse more than 398 days. */
 const VALID_AFTER_MS = 365 * DAY_MS;

@@ -26,7 +26,10 @@ import { findRoute, type Route, type SignedResource } from './routes.ts';
 
 /** The largest body that is accepted: a document of 2 MB, and the system properties that clients may send with it. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
-/** How much of a too large body is read and discarded for the client to read the answer. Then the connection is cut. */
+/**
+ * How many bytes of a body that is too large are read and discarded, so that the client can read the answer. Beyond
+ * this the connection is cut.
+ */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
 const SCHEMA_VERSION = '1.16';
@@ -66,8 +69,8 @@ export class Dispatcher {
   }
 
   /**
-   * Answers input that is not HTTP, if the connection still accepts an answer. It waits for the answers to earlier
-   * complete requests on the same connection, because a client matches answers to requests by their order.
+   * Answers input that is not HTTP, if the connection still accepts an answer. First waits until earlier complete
+   * requests on the same connection have been answered, because a client matches answers to requests by their order.
    */
   refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     const before = [...this.#unsent].filter(({ req }) => req.socket === socket && req.complete);
@@ -127,7 +130,10 @@ export class Dispatcher {
     authorize({ method, headers, ...signed }, settings);
   }
 
-  /** Returns the account's URL by the name that the client has used, since other names may not lead here from there. */
+  /**
+   * Returns the account's URL with the name by which the client has reached this server. Another name may not lead here
+   * from the client's machine.
+   */
   #endpointFor({ host }: Headers): string {
     return host === undefined ? this.endpoint : `${new URL(this.endpoint).protocol}//${host}/`;
   }
@@ -179,8 +185,8 @@ export class Dispatcher {
       const version = response.req.headers['x-ms-version'];
       headers[SESSION_TOKEN] = sessionTokensFor(version?.toString(), String(tokens));
     }
-    // A header cannot contain characters beyond ASCII. Without this one, which names the container, the SDK uses the path
-    // of its own request.
+    // This header names the container, and a header cannot contain characters beyond ASCII. Without the header, the SDK
+    // uses the path of its own request.
     if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
     const body = spoiled(reply, effect, headers);

@@ -48,8 +48,8 @@ export class GatewayRequest {
   }
 
   /**
-   * Returns the container of the path. A client that has cached what it knows of a container states the resource id: a
-   * container that was recreated under the same name has another one.
+   * Returns the container of the path. A client that uses cached facts of a container states the container's resource
+   * id, because a container that was created again under the same name has another id.
    */
   container(): ContainerModel {
     const container = this.account.container(this.segment(1), this.segment(3));
@@ -112,7 +112,7 @@ const BODY_DEPTH_MAX = 500;
 export const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
 
-/** Returns whether a header says true, in any case. */
+/** Returns whether a header is `true`, in upper or lower case. */
 export function isTrue(headers: Headers, name: string): boolean {
   return headers[name]?.toLowerCase() === 'true';
 }

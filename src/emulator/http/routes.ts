@@ -1,7 +1,8 @@
 /**
  * The table of routes: from method and path to a handler, and to the operation under which the request is counted.
  *
- * Invariant: where a path holds a name, a word of the protocol is a name too. A database may be called `colls`.
+ * Invariant: at a level of the path where a name stands, a word of the protocol counts as a name. So a database may be
+ * called `colls`.
  */
 import { isQuery, isTrue, type GatewayRequest, type GatewayReply, type Headers } from './request.ts';
 import type { OperationKind } from '../documents/operations.ts';
@@ -26,8 +27,8 @@ export interface Route {
 type Table = Readonly<Record<string, Route>>;
 
 /**
- * The routes by method and path. A POST has the verb that its headers make of it: a list is queried (QUERY) or gets a
- * new resource (CREATE).
+ * The routes by method and path. For most POSTs the headers decide the verb: QUERY for a query of a list, CREATE for a
+ * new resource (`verbOf`).
  */
 const ROUTES: Table = {
   'GET /': { op: 'account', handle: account.read },
@@ -113,7 +114,10 @@ function patternOf(segments: readonly string[]): string {
   return `/${steps.join('/')}`;
 }
 
-/** Returns what a POST on a list does. On any list but that of documents, only a query has a header of its own. */
+/**
+ * Returns what a POST on a list does. On lists of anything but documents, a POST without the headers of a query is a
+ * create.
+ */
 function verbOf(pattern: string, headers: Headers): string {
   const says = (name: string): boolean => pattern === '/dbs/*/colls/*/docs' && isTrue(headers, name);
   if (says('x-ms-cosmos-is-batch-request')) return says('x-ms-cosmos-batch-atomic') ? 'ATOMIC' : 'BULK';
@@ -136,7 +140,7 @@ export function findRoute(method: string, segments: readonly string[], headers: 
   throw new Refusal(404, `There is nothing at /${segments.join('/')}.`);
 }
 
-/** Kinds of resources that the service has and the emulator does not, by the level of the path at which they stand. */
+/** Kinds of resources that the service has and the emulator does not, by the level of the path at which they occur. */
 const UNSUPPORTED: readonly Readonly<Record<string, string>>[] = [
   { media: 'Attachments' },
   {},

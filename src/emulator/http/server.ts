@@ -18,7 +18,7 @@ import { Refusal } from './refusal.ts';
 
 export interface EmulatorOptions {
   readonly host: string;
-  /** More names by which clients may reach the account, for example the name of a container. */
+  /** More names by which clients may reach the account, for example the name of a Docker container. */
   readonly allowHosts?: readonly string[];
   /** The port to listen on; 0 takes any free port. */
   readonly port: number;

@@ -1,6 +1,6 @@
 /**
- * Answers the change feeds of one range. A position is an LSN: the reader has seen every transaction up to it. The
- * reader holds the position as an etag.
+ * Answers the change feeds of one range. A position is an LSN: the reader has seen every transaction up to it. A reader
+ * receives its position as an etag and sends it back.
  *
  * Invariant: a page ends between two transactions, never inside one, so it may contain more items than the reader
  * asked for.
@@ -43,7 +43,7 @@ const OVERHEAD_BYTES = 300;
 /** The most items of a page if the reader sets no limit. Many tiny documents would otherwise make a huge page. */
 const ITEMS_MAX = 10_000;
 
-/** The end of an etag in each mode. The two forms differ, so that a position of the other feed is refused. */
+/** The suffix of an etag in each mode. The two suffixes differ, so that a position of the other feed is refused. */
 const MARK: Readonly<Record<ChangeFeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
 
 function etagOf(mode: ChangeFeedMode, lsn: number): string {
@@ -66,7 +66,8 @@ interface Start {
 function startOf(account: LocalAccount, request: FeedRequest): Start {
   const { ifNoneMatch, ifModifiedSince } = request;
   if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
-  // A reader that started at a time sends that time and an etag with its later pages. The etag is more precise.
+  // A reader that started at a time sends this time and an etag when it asks for later pages. The etag counts, because
+  // it is more precise.
   if (ifNoneMatch !== undefined)
     return { after: parsePosition(account, request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
@@ -148,8 +149,8 @@ export function readFeed(
     const chargeRu = account.deviates('dear-empty-pages') ? 10 * EMPTY_POLL_RU : EMPTY_POLL_RU;
     return { count: 0, body: null, etag, chargeRu };
   }
-  // Whether a replaced version is shown depends on the newest transaction that the reader sees, not on the end of the
-  // page.
+  // `seen` stays as it is: whether a replaced version is shown depends on the newest transaction that the reader sees,
+  // not on the end of the page.
   const page = must(feed.page({ ...window, upTo }), 'an aggregate has a row');
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
   // The last transaction may have more documents than `edge` has measured. They are charged as documents of average
@@ -179,11 +180,11 @@ function endOfPage(
     sum += bytes + OVERHEAD_BYTES;
     if (sum > pageBytes && complete !== undefined) return complete;
   }
-  // Nothing is left in the window, so the page ends at the newest transaction that the reader sees.
+  // If nothing is left in the window, the page ends at the newest transaction that the reader sees.
   return edge.length < limit ? visible : current;
 }
 
-/** Returns the documents of a page as a deviation of the account asks. */
+/** Returns the documents of a page, changed as the account's deviations require. */
 function deviating(account: LocalAccount, body: Buffer | null): Buffer | null {
   const isReversed = account.deviates('feed-newest-first');
   const lacksLsn = account.deviates('feed-without-lsn');

@@ -59,7 +59,10 @@ export function replaceCharge(
   return roundRu(documentsRu + TERM_RU * changedTerms + PATCH_OPERATION_RU * patchOperations);
 }
 
-/** Returns the charge of a feed page from the sizes of its items. The number of pages makes no difference. */
+/**
+ * Returns the charge of a feed page from the sizes of its items. The same items cost the same on one page or on
+ * several.
+ */
 export function feedCharge(itemBytes: readonly number[]): number {
   if (itemBytes.length === 0) return EMPTY_POLL_RU;
   return roundRu(itemBytes.reduce((ru, bytes) => ru + interpolate(READ_RU, bytes), 0));

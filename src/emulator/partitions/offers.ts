@@ -11,12 +11,12 @@ export type ProvisionedThroughput =
   | {
       readonly mode: 'autoscale';
       readonly ru: number;
-      /** How the service raises the maximum by itself. The emulator keeps it and never raises anything. */
+      /** The policy by which the service raises the maximum by itself. The emulator only stores this policy. */
       readonly autoUpgradePolicy?: JsonObject;
     };
 
 export const RU_PER_RANGE_MAX = 10_000;
-/** The RU/s for which a new container gets one range. */
+/** A new container has as many ranges as its RU/s divided by this number, rounded up. */
 const RU_PER_NEW_RANGE = { manual: 6_000, autoscale: RU_PER_RANGE_MAX };
 const FLOOR = { manual: 400, autoscale: 1_000 };
 const STEP = { manual: 100, autoscale: 1_000 };
@@ -110,8 +110,8 @@ export function offerContent(
   };
   if (throughput.mode === 'manual')
     return { offerThroughput: throughput.ru, offerIsRUPerMinuteThroughputEnabled: false, ...past };
-  // An autoscale offer states a tenth of its maximum, its idle state. On the service only the bill follows the use;
-  // requests are admitted up to the maximum.
+  // An autoscale offer states a tenth of its maximum, the throughput of an idle container. Requests are admitted up to
+  // the maximum; on the service, only the bill depends on the use.
   return {
     offerThroughput: throughput.ru / 10,
     offerAutopilotSettings: {

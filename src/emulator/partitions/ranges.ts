@@ -23,9 +23,7 @@ export interface RangeModel {
   avadFloor: number;
   /** The machine time until which requests are answered with 410/1007, because the range is being split. */
   splittingUntilMs: number | undefined;
-  /**
-   * Recent transactions and their times, from which follows what a lagging replica sees. Empty without `replicaLagMs`.
-   */
+  /** Recent transactions and their times. They show what a lagging replica sees. Empty without `replicaLagMs`. */
   commits: { lsn: number; atMs: number }[];
 }
 

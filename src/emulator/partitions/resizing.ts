@@ -48,7 +48,7 @@ export function splitRange(
   return children;
 }
 
-/** Starts a split that takes `durationMs`. Until then the range answers 410/1007. */
+/** Starts a split that takes `durationMs`. Until the split ends, the range answers 410/1007. */
 export function beginSplit(
   account: LocalAccount,
   container: ContainerModel,
@@ -85,7 +85,10 @@ export function mergeRanges(
   return merged;
 }
 
-/** Splits the widest range, of equally wide ranges the one with the most bytes, until the container has `count`. */
+/**
+ * Splits ranges until the container has `count` of them: each time the widest range, and of equally wide ranges the one
+ * with the most bytes.
+ */
 function growTo(account: LocalAccount, container: ContainerModel, count: number): void {
   const { kind } = container.definition;
   while (container.ranges.length < count) {
@@ -96,7 +99,10 @@ function growTo(account: LocalAccount, container: ContainerModel, count: number)
   }
 }
 
-/** Returns a range's share of the hash space. It is in millionths, so that halves that differ by one hash are equal. */
+/**
+ * Returns a range's share of the hash space. Millionths are coarse enough that two halves have equal shares, although
+ * they may differ by one hash.
+ */
 function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
 }

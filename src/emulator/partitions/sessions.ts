@@ -13,7 +13,7 @@ export function sessionToken(range: RangeModel, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
-/** Clients of older protocol versions know a token without the vector: `<range>:<lsn>`. */
+/** The first protocol version whose clients know tokens with a vector. Older clients know only `<range>:<lsn>`. */
 const VECTOR_TOKENS_SINCE = '2018-06-18';
 
 /** Returns session tokens in the form that a client of this protocol version parses. */

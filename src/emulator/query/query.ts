@@ -1,6 +1,6 @@
 /**
- * The entrance to the query subset. `compileQuery` reads the text of a query. `runPage` returns one page of its
- * results as text, from the documents that the caller offers.
+ * The entrance to the emulator's queries, whose language is a subset of the service's. `compileQuery` reads the text of
+ * a query. `runPage` returns one page of its results as text, from the documents that the caller offers.
  *
  * Invariant: no query waits, keeps state between pages or depends on HTTP.
  */
@@ -52,7 +52,7 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
     requires: (path) => required(path) !== undefined,
     countsAll:
       statement.where === undefined && isWhole && groupBy.length === 0 && isCounting(statement.selection),
-    // An ordered query continues after a value, whatever its filter is: SDKs narrow the filter when they resume.
+    // The fingerprint of an ordered query does not include its filter, because SDKs narrow the filter when they resume.
     fingerprint:
       orderBy.length === 0
         ? queryFingerprint(query, [...parameters])
@@ -125,8 +125,8 @@ function isShallow(value: SqlValue, depthMax: number): boolean {
 }
 
 /**
- * Returns a literal that the filter requires a property to equal, if it requires one. If it requires several, any of
- * them will do, because the filter is evaluated anyway.
+ * Returns a literal that the filter requires the value at `path` to equal; undefined if there is none. Of several such
+ * literals any will do, because the filter is evaluated anyway.
  */
 function literalAt(where: Expression, path: PathExpression): Literal | undefined {
   if (where.kind === 'and')

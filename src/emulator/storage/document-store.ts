@@ -110,7 +110,7 @@ export function documentStore(database: Database) {
       'SELECT * FROM documents WHERE container = ? AND epk = ? AND id = ?',
     ),
     at: sql.first<[position: number], DocumentRow>('SELECT * FROM documents WHERE position = ?'),
-    /** Returns every document with an effective key. */
+    /** Returns every document with this effective key. */
     ofKey: sql.all<[container: number, epk: string], DocumentRow>(
       'SELECT * FROM documents WHERE container = ? AND epk = ?',
     ),
@@ -138,7 +138,7 @@ export function documentStore(database: Database) {
     ),
     forgetSuperseded: sql.run<[beforeMs: number]>('DELETE FROM superseded WHERE at_ms <= ?'),
 
-    /** Returns the position of the document that has a unique value. */
+    /** Returns the position of the document that has this value of a unique key. */
     uniqueHolder: sql.value<[container: number, epk: string, number: number, value: string], number>(
       'SELECT position FROM unique_values WHERE container = ? AND epk = ? AND number = ? AND value = ?',
     ),
@@ -146,7 +146,7 @@ export function documentStore(database: Database) {
       'INSERT INTO unique_values (container, epk, number, value, position) VALUES (?, ?, ?, ?, ?)',
     ),
     releaseUnique: sql.run<[position: number]>('DELETE FROM unique_values WHERE position = ?'),
-    /** Returns the stored bytes of all documents with an effective key. */
+    /** Returns the stored bytes of all documents with this effective key. */
     keyBytes: sql.number<[container: number, epk: string]>(
       'SELECT coalesce(sum(bytes), 0) FROM documents WHERE container = ? AND epk = ?',
     ),

@@ -23,7 +23,7 @@ export interface FeedWindow {
   readonly range: number;
   readonly after: number;
   readonly upTo: number;
-  /** The newest LSN that the reader sees. A lagging replica shows versions that were replaced after it. */
+  /** The newest LSN that the reader sees. A lagging replica also shows versions that were replaced after this LSN. */
   readonly seen: number;
   readonly min: string;
   readonly max: string;
@@ -56,7 +56,10 @@ export type FeedStore = ReturnType<typeof feedStore>;
 
 export function feedStore(database: Database) {
   const sql = new Statements(database);
-  /** Returns how the rows of a source are read: as a page of items, of which `tie` orders those of one LSN. */
+  /**
+   * Returns the functions that read the rows of a source as items of a feed. `tie` orders the items that have the same
+   * LSN.
+   */
   const feedOf = (source: string, item: string, tie: string) => {
     const edge = database
       .prepare<unknown[], [lsn: number, bytes: number]>(
@@ -75,7 +78,7 @@ export function feedStore(database: Database) {
   };
   return {
     latest: feedOf(`documents WHERE ${VISIBLE}`, AS_FEED_ITEM, 'position'),
-    /** The latest versions as a replica shows them that lags behind. */
+    /** The latest versions as a lagging replica shows them. */
     lagging: feedOf(LAGGING, AS_FEED_ITEM, 'position'),
     changes: feedOf(`changes WHERE ${WINDOW}`, 'entry', 'number'),
     record: sql.run<[row: ChangeRow]>(

@@ -155,7 +155,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
   const since = stoppedSince === null ? null : `writers stopped ${ago(stoppedSince, nowMs)}`;
   switch (state) {
     case 'backed out': {
-      // The cutover has failed to run --on-abort, or has never called it.
+      // `stoppedSince` is set if the cutover has failed to run --on-abort, or has never called it.
       const stopped = since === null ? '' : `; ${since}, and writers have NOT been re-enabled by cosmig`;
       return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'reason unknown'}${stopped}`]];
     }

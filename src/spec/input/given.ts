@@ -1,5 +1,5 @@
 /**
- * A value as the operator gave it, with its origin: a problem can then name the flag, the variable or the line of the
+ * A value as the operator gave it, with its origin: so a problem can name the flag, the variable or the line of the
  * file, and its hint can show the fix in the same form. Invariant: a secret is named and never repeated.
  */
 import type { Problem } from '../../lib/errors.ts';

@@ -17,7 +17,9 @@ import type {
 } from '../parse/syntax.ts';
 import { toJson } from './text.ts';
 
-/** Takes documents one by one. `result` returns the aggregates as JSON text; undefined without a value. */
+/**
+ * Takes rows one by one. `result` returns the aggregates of these rows as JSON text; undefined if there is no value.
+ */
 interface Aggregation {
   add(row: QueryRow): void;
   result(): string | undefined;
@@ -70,7 +72,10 @@ export function isCounting(selection: Selection): boolean {
   );
 }
 
-/** Compiles an expression to a function of a row. Passed in, since expressions contain aggregates in subqueries. */
+/**
+ * Compiles an expression to a function of a row. It is passed in, because this module cannot import evaluator.ts, which
+ * imports this module for aggregates in subqueries.
+ */
 type Compile = (expression: Expression) => (row: QueryRow) => SqlValue;
 
 /** Returns the aggregation of a selection. `counted` is the number of documents that the store has already counted. */

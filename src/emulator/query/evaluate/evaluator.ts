@@ -129,8 +129,8 @@ function objectOf(entries: readonly NamedExpression[]): Evaluate {
 }
 
 /**
- * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without one, a single term
- * that is not a boolean makes the result undefined.
+ * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without a decisive term, a
+ * single term that is not a boolean makes the result undefined.
  */
 function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   return (row) => {
@@ -204,8 +204,8 @@ function sourceReader({ of, each }: Source): ReadSource {
 const ROWS_MAX = 1_000_000;
 
 /**
- * Returns the rows that FROM and its JOINs make of a row: one for each combination of the items of their arrays. Without
- * FROM it is the row itself.
+ * Returns the rows that FROM and its JOINs make of a row: one for each combination of the items of their arrays.
+ * Without FROM it returns the row itself.
  */
 export function rowMaker(sources: readonly Source[]): (row: QueryRow) => Generator<QueryRow> {
   const readers = sources.map((source) => ({ alias: source.alias, read: sourceReader(source) }));

@@ -8,8 +8,8 @@
 import { Refusal } from '../../http/refusal.ts';
 
 /**
- * How many steps a match may take for each unit of the text. A pattern needs as many only if long parts of it match at
- * most positions of the text, such as a thousand letters `a` in a text that has no others.
+ * How many steps a match may take for each unit of the text. A match needs that many only if long parts of the pattern
+ * match at most positions of the text, such as a thousand letters `a` in a text that has no others.
  */
 const STEPS_PER_UNIT = 64;
 /** The steps that a match of a short text may take in addition. */

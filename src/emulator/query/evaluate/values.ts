@@ -124,7 +124,7 @@ export function finite(value: number): number | undefined {
  */
 export type Binding = { readonly steps: readonly PathStep[] } | { readonly value: SqlValue };
 
-/** The root of the paths of FROM: the stored document itself, whatever name the query has for it. */
+/** The root of a path that starts at the stored document itself, whatever name the query gives the document. */
 export const DOCUMENT = '';
 
 interface Bound {
@@ -162,7 +162,7 @@ export class QueryRow {
     return new QueryRow(new StoredText(text), undefined);
   }
 
-  /** Returns this row with one more name. It hides an equal name of an outer query. */
+  /** Returns this row with one more name. This name hides an equal name of an outer query. */
   with(name: string, binding: Binding): QueryRow {
     return new QueryRow(this.#stored, { name, binding, next: this.#bound });
   }

@@ -2,7 +2,10 @@
 import { own } from '../../json/json-value.ts';
 import type { OrderBy } from '../parse/syntax.ts';
 
-/** The index lists the same paths in the same order, each in the direction of its key, or each in the other one. */
+/**
+ * Returns whether an index lists the paths of ORDER BY in the same order, either all in the direction of ORDER BY or
+ * all in the opposite direction.
+ */
 export function hasCompositeIndex(indexingPolicy: unknown, orderBy: readonly OrderBy[]): boolean {
   if (orderBy.length < 2) return true;
   const indexes = own(indexingPolicy, 'compositeIndexes');

@@ -1,8 +1,8 @@
 /**
  * Says where the next page starts, as an opaque token that the client sends back.
  *
- * Invariant: a token names the query that it belongs to, or the order of an ordered query. With another one the token is
- * refused, because that query would silently skip documents.
+ * Invariant: a token names the query that it belongs to, or the order of an ordered query. A token of another query or
+ * another order is refused, because with it a query would silently skip documents.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../http/refusal.ts';
@@ -10,10 +10,10 @@ import { parseJson } from '../../json/json-value.ts';
 import { decodeKeys, encodeKeys, type OrderKeys } from './ordering.ts';
 
 export interface Resume {
-  /** The position of the last document that the page has processed, and the number of its last row. */
+  /** The position of the last document that the page has processed, and the number of the last processed row in it. */
   readonly position: number;
   readonly index: number;
-  /** The order values of that last row; empty for a query without ORDER BY. */
+  /** The order keys of the last processed row; empty for a query without ORDER BY. */
   readonly keys: OrderKeys;
   /** How many items OFFSET has skipped so far, and how many were returned so far. */
   readonly skipped: number;

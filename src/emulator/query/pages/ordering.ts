@@ -11,9 +11,9 @@ import { order, type SqlValue } from '../evaluate/values.ts';
 export type OrderKeys = readonly SqlValue[];
 
 /**
- * How many code units the strings of an order key contain together. Strings that are equal up to their share have equal
- * keys. A token must fit into the request headers, which Node limits to 16 KB in total, and one unit can take six bytes
- * before base64.
+ * How many code units of strings an order key keeps: each of its strings gets an equal share. Strings that begin with
+ * the same share have equal keys. A token must fit into the request headers, which Node limits to 16 KB in total, and
+ * one unit can take six bytes before base64.
  */
 const STRING_UNITS = 512;
 

@@ -83,7 +83,7 @@ class Scan {
     this.#query = query;
   }
 
-  /** Yields the rows behind a row. */
+  /** Yields the rows after the row with this position and index. */
   *rowsAfter(position: number, index: number): Generator<FoundRow> {
     // The document of that row is read again, since it may have more rows.
     for (const { position: at, text } of this.#documents(position - 1)) {
@@ -237,7 +237,9 @@ function rowAt({ query, documents }: Question, { position, index }: OrderedPosit
   return must([...query.rows(QueryRow.of(text))][index], 'a document has the rows that it had');
 }
 
-/** Makes a page of DISTINCT or GROUP BY. The number of items that were returned says where it begins. */
+/**
+ * Makes a page of DISTINCT or GROUP BY. The page begins after the items of earlier pages; the token has their number.
+ */
 export function gatheredPage(question: Question): QueryPage {
   const { query, limits, start } = question;
   const { offset, limit, groupBy } = query.statement;
@@ -273,7 +275,7 @@ function groups({ query }: Question, scan: Scan): readonly string[] {
   const found = new Map<string, ReturnType<typeof aggregation>>();
   for (const { row } of scan.all()) {
     if (!query.keeps(row)) continue;
-    // In an object, unlike in an array, a missing value is not the same as null.
+    // The values are put into an object, because in an array JSON writes a missing value as null.
     const key = canonicalText(Object.fromEntries(keys.map((keyOf, level) => [level, keyOf(row)])));
     let group = found.get(key);
     if (group === undefined) {

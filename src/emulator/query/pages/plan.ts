@@ -45,7 +45,7 @@ export function planOf(statement: Statement, part: { readonly min: string; reado
   return {
     partitionedQueryExecutionInfoVersion: 2,
     queryInfo: {
-      // The client compares results in the order in which they come, so that equal ones need not be neighbours.
+      // Unordered: equal results need not be neighbours, so the client compares each result with all before it.
       distinctType: distinct ? 'Unordered' : 'None',
       top: top ?? null,
       offset: isSlice ? offset : null,
@@ -54,7 +54,8 @@ export function planOf(statement: Statement, part: { readonly min: string; reado
       orderByExpressions: orderBy.map(({ text }) => text),
       groupByExpressions: groupBy.map(({ text }) => text),
       groupByAliases: groupBy.length > 0 && isNamed ? selection.entries.map(({ name }) => name) : [],
-      // How the client merges the only aggregate of SELECT VALUE, or the aggregates by their names.
+      // How the client merges aggregates: the single one of SELECT VALUE (`aggregates`), or each by its name
+      // (`groupByAliasToAggregateType`).
       aggregates: isNamed ? [] : merges.map(([, merge]) => merge).filter((merge) => merge !== null),
       groupByAliasToAggregateType: isNamed ? Object.fromEntries(merges) : {},
       // The query that the client sends to each range; empty if it is the original query.
@@ -72,7 +73,7 @@ interface Column {
   readonly text: string;
 }
 
-/** Returns what a query selects, if it aggregates or groups. */
+/** Returns the items that an aggregating or grouping query selects; none for any other query. */
 function columnsOf({ selection, groupBy }: Statement): readonly Column[] {
   if (selection.kind === 'star' || (!isAggregating(selection) && groupBy.length === 0)) return [];
   const entries =
@@ -86,12 +87,16 @@ function columnsOf({ selection, groupBy }: Statement): readonly Column[] {
   return entries;
 }
 
-/** Writes the query for each range. A new line ends every part of the original text, which may end in a comment. */
+/**
+ * Writes the query for each range. Each part of the original text is followed by a new line, because it may end in a
+ * comment.
+ */
 function rewritten(statement: Statement): string {
   const { fromText, whereText, orderBy, groupBy, distinct, top, offset, limit } = statement;
   const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];
   if (orderBy.length > 0) conditions.push(`(${FILTER})`);
-  // The results of a range may be equal to those of another one, or belong to one of its groups.
+  // With DISTINCT or GROUP BY, results of several ranges may be equal or belong to one group. So no range may cut off
+  // its results.
   const isWhole = !distinct && groupBy.length === 0;
   const keys = orderBy.map(({ text, descending }) => `${text}\n${descending ? 'DESC' : 'ASC'}`);
   const clauses = [
@@ -102,7 +107,7 @@ function rewritten(statement: Statement): string {
     ...(keys.length === 0 ? [] : [`ORDER BY ${keys.join(', ')}`]),
   ];
   if (top === undefined && limit < Infinity && isWhole) {
-    // One range may have all the documents that OFFSET skips.
+    // Any range may have all the documents that OFFSET skips, so only the client can skip them.
     clauses.push(`OFFSET 0 LIMIT ${Math.min(offset + limit, Number.MAX_SAFE_INTEGER)}`);
   }
   return clauses.join('\n');

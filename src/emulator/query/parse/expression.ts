@@ -38,7 +38,9 @@ export interface Subquery {
 export type ReadSubquery = () => Subquery;
 
 export class ExpressionParser {
-  /** The first name of each path, such as `c` of `c.id`. They are checked later, because FROM comes after SELECT. */
+  /**
+   * The first name of each path, such as `c` of `c.id`. These names are checked later, because FROM comes after SELECT.
+   */
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;

@@ -33,7 +33,7 @@ type Selected =
   | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly SelectItem[] };
 
-/** How many subqueries may be within each other. */
+/** How deeply subqueries may be nested. */
 const SUBQUERIES_MAX = 8;
 /** How many keys ORDER BY may have, as many as a composite index of the service. */
 const ORDER_KEYS_MAX = 8;
@@ -174,7 +174,7 @@ class StatementParser {
     const isNamed = reader.accept('AS') || reader.token.kind === 'name';
     const alias = isNamed ? reader.expectKind('name').text : (last ?? name);
     if (typeof alias !== 'string') throw reader.unexpected('A source that ends with an index needs AS.');
-    // An item of the array after IN: `FROM c AS x IN ...` has two names for it.
+    // `FROM c AS x IN ...` would give the items of the array two names.
     if (reader.isAt('IN')) throw reader.unexpected();
     return this.#add({ alias, of, each: false });
   }
@@ -195,15 +195,16 @@ class StatementParser {
     return of;
   }
 
-  /** Reads the name of a subquery. Without one it gets a name that no path can have. */
+  /** Reads the name of a subquery. A subquery without a name gets one that no path can have. */
   #alias(): string {
     const isNamed = this.#reader.accept('AS') || this.#reader.token.kind === 'name';
     return isNamed ? this.#reader.expectKind('name').text : `#${this.#sources.length}`;
   }
 
   /**
-   * Reads the steps behind the name of a source. The first source of a query is the container, under any name: the
-   * path of the request selects it. All others are parts of a source before them, or of the query around.
+   * Reads the steps behind the name of a source. The first source of a query is the container, under any name: the path
+   * of the request selects it. Every other source is a part of an earlier source, or of a source of the query around
+   * it.
    */
   #part(name: string, at: number): PathExpression {
     const steps = this.#expressions.steps();
@@ -275,8 +276,8 @@ class StatementParser {
   }
 
   /**
-   * Returns whether the query aggregates or groups. It may then select only aggregates and what it groups by, and have
-   * aggregates nowhere else.
+   * Returns whether the query aggregates or groups. Throws if such a query selects anything but aggregates and the
+   * expressions of GROUP BY, or has aggregates anywhere else.
    */
   #checkAggregates(selected: Selected, groupBy: readonly GroupKey[]): boolean {
     const [first] = this.#expressions.aggregates;
@@ -317,8 +318,8 @@ class StatementParser {
 }
 
 /**
- * Returns the name of a selected expression: of a path its last property, without steps the name of its source.
- * undefined for anything else, which gets a number.
+ * Returns the name of a selected expression. A path has the name of its last property, or that of its source if it has
+ * no steps. Anything else has no name and gets a number: undefined.
  */
 function ownName(of: Expression): string | undefined {
   if (of.kind !== 'path' && of.kind !== 'member') return undefined;

@@ -12,7 +12,7 @@ export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }
-  /** A part of what a name of FROM or JOIN stands for. Without steps it is the whole of it. */
+  /** A part of what a name of FROM or JOIN stands for. Without steps it is the whole value. */
   | PathExpression
   | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly PathStep[] }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
@@ -49,7 +49,10 @@ export type Expression =
       readonly otherwise: Expression;
     }
   | { readonly kind: 'call'; readonly called: ScalarFunction; readonly args: readonly Expression[] }
-  /** A query within a query: its only result, whether it has results, or all of them as an array. */
+  /**
+   * A query within a query. By its form it stands for its only result, for whether it has results, or for an array of
+   * its results.
+   */
   | { readonly kind: 'subquery'; readonly form: SubqueryForm; readonly statement: Statement }
   | AggregateExpression;
 

@@ -43,7 +43,10 @@ export class TokenReader {
     throw this.unexpected(`Expected a ${kind}.`);
   }
 
-  /** Returns the source from `at` to the next token. It may end in a comment, so a new line must follow it. */
+  /**
+   * Returns the text of the query from `at` to the next token. This text may end in a comment, so a new line must
+   * follow it.
+   */
   textSince(at: number): string {
     return this.#source.slice(at, this.token.at).trim();
   }

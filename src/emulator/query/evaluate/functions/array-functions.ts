@@ -8,7 +8,8 @@ function arrayContains(items: SqlValue, wanted: SqlValue, partial: SqlValue = fa
   if (!partial || !isSqlObject(wanted)) return items.some((item) => same(item, wanted));
   if (items.some((item) => hasAll(item, wanted, same))) return true;
   if (items.some((item) => hasAll(item, wanted, covers))) {
-    // The documents leave open whether the properties of nested objects may be a part of them as well.
+    // Microsoft's documentation does not say whether an object within `wanted` may also be only a part of the item's
+    // object.
     throw new Refusal(
       400,
       'ARRAY_CONTAINS with a part of an object within an object is not supported by this emulator.',
@@ -42,8 +43,8 @@ function arrayConcat(...arrays: readonly SqlValue[]): SqlValue {
 }
 
 /**
- * Makes ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL: the first item that is found, or not found, decides. Without it, an
- * undefined item makes the result undefined.
+ * Makes ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL: the first item that is found (ANY) or not found (ALL) decides. If no
+ * item decides, an undefined item makes the result undefined.
  */
 function containsItems(decisive: boolean): ScalarFunction {
   return {
@@ -65,7 +66,7 @@ function distinct(items: readonly SqlValue[]): readonly SqlValue[] {
   return found;
 }
 
-/** The most items of each set: finding equal items takes time that grows with the product of both numbers. */
+/** The most items of a set. The time to find equal items grows with the product of the sizes of both sets. */
 const SET_ITEMS_MAX = 2000;
 
 function ofSets(

@@ -1,6 +1,6 @@
 /**
  * Functions of dates and times. A time is counted in ticks of 100 ns since 1970, as a big integer, since the texts have
- * seven digits behind the second.
+ * seven decimals of a second.
  */
 import type { SqlValue } from '../values.ts';
 import type { FunctionTable, ScalarFunction } from './scalar-function.ts';
@@ -11,7 +11,7 @@ const TICKS_PER_MS = 10_000n;
 const TICKS_PER_S = 1000n * TICKS_PER_MS;
 const TICKS_PER_DAY = 86_400n * TICKS_PER_S;
 
-/** The parts that have a fixed length, each with its ticks. */
+/** The parts of a time that have a fixed length, and this length in ticks. */
 const LENGTHS: ReadonlyMap<string, Ticks> = new Map([
   ['day', TICKS_PER_DAY],
   ['hour', 3600n * TICKS_PER_S],
@@ -72,7 +72,7 @@ function ticksFrom([
   return isWithin && isReal ? BigInt(date.getTime()) * TICKS_PER_MS + BigInt(fraction) : undefined;
 }
 
-/** The first and the last time that the texts can express. */
+/** The first time that a text can express, and the tick after the last such time. */
 const FIRST = ticksFrom([1, 1, 1]) ?? 0n;
 const LAST = (ticksFrom([9999, 12, 31, 23, 59, 59, 9_999_999]) ?? 0n) + 1n;
 
@@ -125,7 +125,7 @@ function add(partName: SqlValue, count: SqlValue, time: SqlValue): SqlValue {
   return sum === undefined ? undefined : textOf(sum);
 }
 
-/** Counts the boundaries of a part between two times: from 23:59 to 0:01 there is one of a day. */
+/** Counts the boundaries of a part between two times: from 23:59 to 0:01 there is one boundary of days. */
 function difference(partName: SqlValue, from: SqlValue, to: SqlValue): SqlValue {
   const [part, start, end] = [partOf(partName), ticksOf(from), ticksOf(to)];
   if (part === undefined || start === undefined || end === undefined) return undefined;
@@ -178,7 +178,8 @@ function bin(time: SqlValue, partName: SqlValue, size: SqlValue = 1, from: SqlVa
   if (!Number.isSafeInteger(size) || Number(size) <= 0) return undefined;
   if (part === 'year' || part === 'month') {
     const months = Number(size) * (part === 'year' ? 12 : 1);
-    // How many whole bins there are before the time: the boundary may be one too late within its last month.
+    // Only months are compared here, so the boundary of this bin may lie after the time but in the same month. The time
+    // is then in the bin before.
     const bins = Math.floor((monthsOf(ticks) - monthsOf(start)) / months);
     const boundary = plusMonths(start, bins * months);
     const before =

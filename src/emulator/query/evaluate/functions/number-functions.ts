@@ -26,7 +26,7 @@ function shifted(apply: (value: bigint, bits: bigint) => bigint): ScalarFunction
 function numberBin(value: SqlValue, size: SqlValue = 1): SqlValue {
   if (typeof value !== 'number' || typeof size !== 'number' || size === 0) return undefined;
   const bin = Math.floor(value / size) * size;
-  // A size such as 0.1 is not exact in binary: the result is that of the decimal digits.
+  // A size such as 0.1 is not exact in binary, so the result is rounded to 15 decimal digits.
   return finite(Number(bin.toPrecision(15)));
 }
 
