@@ -19,10 +19,17 @@ export function costText(containers: number, ruPerSecond: number): string {
   return `about ${cents} US cents by the list price (${containers} containers with ${ruPerSecond} RU/s each, billed for one hour); on a serverless account less than a cent`;
 }
 
+/** The first word of a line; the states of the result do not all fit. */
+const LABELS: Readonly<Record<ProbeResult['state'], string>> = {
+  holds: 'holds',
+  differs: 'differs',
+  'not asked': 'unasked',
+};
+
 export function probeText({ id, fact, state, claim, seen, note }: ProbeResult): string {
-  const lines = indented(`  ${state}`, `${id} (${fact}): ${claim}`);
+  const lines = indented(`  ${LABELS[state]}`, `${id} (${fact}): ${claim}`);
   if (seen !== null) lines.push(...indented('    seen', seen));
-  if (note !== null) lines.push(...indented(state === 'differs' ? '    now' : '    why', note));
+  if (note !== null) lines.push(...indented(state === 'differs' ? '    means' : '    why', note));
   return lines.join('\n');
 }
 
