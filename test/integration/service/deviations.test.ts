@@ -23,13 +23,21 @@ test.concurrent.each(Object.keys(DEVIATION_ROWS) as Deviation[])(
       source: { throughput: 10_000, ...row.source },
       target: { throughput: 10_000, ...row.target },
     });
+    const lifetime = row.usualTtl === undefined ? {} : { ttl: row.usualTtl };
     const orders = Array.from({ length: 300 }, (_none, n) => ({
       id: `o${n}`,
       customerId: `c${n % 7}`,
       tenantId: `t${n}`,
       email: `${n}@example.org`,
+      ...lifetime,
     }));
-    const changing = ['changed', 'deleted'].map((id) => ({ id, customerId: 'c', tenantId: 't1', email: id }));
+    const changing = ['changed', 'deleted'].map((id) => ({
+      id,
+      customerId: 'c',
+      tenantId: 't1',
+      email: id,
+      ...lifetime,
+    }));
     await move.put(...orders, ...changing, ...(row.before ?? []));
     if (row.beforeText !== undefined) await putText(move, row.beforeText);
     await move.admin.account({ deviations: [deviation] });
