@@ -94,7 +94,7 @@ export class LiveLine implements Live {
 
   #draw(): void {
     if (this.#render === undefined || this.#spinner === undefined) return;
-    // A terminal may lose its width. On such a one the spinner would have infinitely many rows to clear.
+    // A terminal may report a width of 0. The spinner would then have infinitely many rows to clear.
     if (this.#stream.columns === 0) return;
     this.#spinner.text = this.#render(Math.max(1, this.#columns - FRAME_COLUMNS));
     // A running spinner shows the new text with its next frame.

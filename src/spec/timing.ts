@@ -2,8 +2,8 @@
 
 export interface Timing {
   /**
-   * How long a request may take before it counts as lost. The service may still execute a lost request, for as long
-   * again.
+   * How long a request may take before it counts as lost. After this time, the service may still execute a lost request
+   * for as long again.
    */
   readonly requestTimeoutMs: number;
   /** How long a reader waits after it has reached the end of its feed. */

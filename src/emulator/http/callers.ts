@@ -1,7 +1,7 @@
 /**
- * Decides which callers are answered, before anything else of a request is read. The key is public and the admin routes
- * need none, so a web page in a browser on this machine could use the account: with a form, or through a name of its
- * own that it makes resolve to this machine (DNS rebinding).
+ * Decides which callers are answered, before their requests are interpreted. The key is public, and the admin routes
+ * need no key. So a web page in a browser on this machine could use the account: with a form, or through a name of its
+ * own site that leads to this machine (DNS rebinding).
  *
  * Invariant: a browser states the page's origin with every request that could change something, and in `host` the name
  * by which the page reached the server. A page cannot change either.

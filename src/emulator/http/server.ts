@@ -55,7 +55,7 @@ const HEADERS_TIMEOUT_MS = 60_000;
 function openAccount(options: EmulatorOptions): { account: LocalAccount; close: () => void } {
   // With NORMAL every committed write survives the death of the process; a power failure may lose the latest writes.
   // Pages of 8 KB store documents of 1 KB with a fifth less waste and CPU than 4 KB pages (bench, 400,000 documents).
-  // Another emulator keeps its lock on the file as long as it runs. Waiting helps only if it is about to end.
+  // Another emulator keeps its lock on the file as long as it runs, so a longer wait for the lock would rarely help.
   const database = openDatabase({
     path: options.data,
     synchronous: 'NORMAL',

@@ -319,7 +319,7 @@ class StatementParser {
 
 /**
  * Returns the name of a selected expression. A path has the name of its last property, or that of its source if it has
- * no steps. Anything else has no name and gets a number: undefined.
+ * no steps. Returns undefined for anything else, which is named by a number.
  */
 function ownName(of: Expression): string | undefined {
   if (of.kind !== 'path' && of.kind !== 'member') return undefined;
