@@ -1,10 +1,10 @@
 /**
  * Builds the tree of the names that a scan looks for, in flat tables that the kernel reads.
  *
- * A node is a value that a scan looks for, or a value on the path to one. Node 1 is the root; 0 in place of a node
- * means that the scan does not look for a value. Nodes are numbered in preorder, so the nodes below a node have the
- * following numbers, up to its NODE_LAST. Each node has a small hash table of its children. Most names of a document
- * fall into an empty bucket of this table, so the kernel skips them after a single load.
+ * A node is a value that a scan looks for, or a value on the path to one. Node 1 is the root. The number 0 stands for a
+ * value that the scan does not look for. Nodes are numbered in preorder, so the nodes below a node have the numbers
+ * that follow, up to the NODE_LAST of this node. Each node has a small hash table of its children. Most names of a
+ * document fall into an empty bucket of this table, so the kernel skips them after a single load.
  */
 import { assert } from '../lib/assert.ts';
 

@@ -23,7 +23,7 @@ export interface KeyRefusal {
   readonly why: string;
 }
 
-/** Returns the key of these levels. If `mayMiss`, a level without a value becomes the undefined value of Cosmos DB. */
+/** Returns the key of these levels. If `mayMiss`, a level without a value gets the key value undefined. */
 export function keyOfLevels(levels: readonly KeyLevel[], mayMiss: boolean, keyBytesMax: number): Levels {
   const values: KeyComponent[] = [];
   let missing = false;

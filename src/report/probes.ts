@@ -19,7 +19,7 @@ export function costText(containers: number, ruPerSecond: number): string {
   return `about ${cents} US cents by the list price (${containers} containers with ${ruPerSecond} RU/s each, billed for one hour); on a serverless account less than a cent`;
 }
 
-/** The first word of a line; the states of the result do not all fit. */
+/** The words for the states in the first column, which is too narrow for `not asked`. */
 const LABELS: Readonly<Record<ProbeResult['state'], string>> = {
   holds: 'holds',
   differs: 'differs',

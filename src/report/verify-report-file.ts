@@ -17,7 +17,7 @@ import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 export function refuseReport(path: string): void {
   try {
     // Opening a file to append does not change it. Without O_NONBLOCK, opening a named pipe would wait for a reader.
-    // Windows does not have such named pipes: O_NONBLOCK is undefined there and has no effect.
+    // Windows has no such named pipes; O_NONBLOCK is undefined there and has no effect.
     const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
     if (existsSync(path)) closeSync(openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK));
     else accessSync(dirname(path), constants.W_OK);

@@ -240,7 +240,7 @@ function componentIn(document: unknown, path: readonly string[]): KeyComponent {
 function asComponent(value: unknown): KeyComponent {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
     return value;
-  // The service treats -0 as 0. Otherwise one number would have two texts, and so two keys.
+  // -0 becomes 0, as in the service: two texts for one number would make two keys.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
   throw badRequest(
     'A partition key value must be a string, a number within range, a boolean, null or missing.',

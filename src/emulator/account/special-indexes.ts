@@ -22,8 +22,8 @@ export function refuseContradictions(body: JsonObject): void {
 }
 
 /**
- * A spatial index of geometries needs a bounding box. One of geographies covers the whole earth and must not have a
- * box.
+ * A spatial index of geometries needs a bounding box. An index of geographies covers the whole earth and must not have
+ * a box.
  */
 function checkSpatial(indexes: readonly unknown[], type: unknown): void {
   for (const index of indexes) {

@@ -149,8 +149,8 @@ export function readFeed(
     const chargeRu = account.deviates('dear-empty-pages') ? 10 * EMPTY_POLL_RU : EMPTY_POLL_RU;
     return { count: 0, body: null, etag, chargeRu };
   }
-  // `seen` stays as it is: whether a replaced version is shown depends on the newest transaction that the reader sees,
-  // not on the end of the page.
+  // Only `upTo` changes, not `seen`: whether a replaced version is shown depends on the newest transaction that the
+  // reader sees, not on the end of the page.
   const page = must(feed.page({ ...window, upTo }), 'an aggregate has a row');
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
   // The last transaction may have more documents than `edge` has measured. They are charged as documents of average

@@ -32,7 +32,7 @@ export interface FeedWindow {
    * leaves out none.
    */
   readonly afterTs: number;
-  /** The current time in epoch seconds. Documents that have expired by then are left out. */
+  /** The current time in epoch seconds. Documents that have expired by this time are left out. */
   readonly nowTs: number;
 }
 

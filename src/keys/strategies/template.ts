@@ -62,8 +62,9 @@ function join(parts: readonly Part[], values: readonly Value[]): Derived {
 }
 
 /**
- * Returns why an integer cannot be part of a text. A long integer is rounded to a double: two of them could give the
- * same text, and an application with exact integers would compute another text.
+ * Returns why an integer beyond 2^53 cannot be part of a text; undefined for any other value. Such an integer was
+ * rounded to a double: two of them could give the same text, and an application with exact integers would compute
+ * another text.
  */
 function whyInexact(value: Value): string | undefined {
   const isInexact = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;

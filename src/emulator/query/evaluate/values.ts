@@ -195,7 +195,7 @@ export class QueryRow {
   }
 }
 
-/** Returns a text that is equal for equal values: properties in the order of their names. */
+/** Returns a text that is the same for equal values: the properties of objects are sorted by name. */
 export function canonicalText(value: SqlValue): string {
   return JSON.stringify(value, (_name, item: SqlValue) =>
     isSqlObject(item)

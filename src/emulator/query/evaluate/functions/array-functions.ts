@@ -43,8 +43,8 @@ function arrayConcat(...arrays: readonly SqlValue[]): SqlValue {
 }
 
 /**
- * Makes ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL: the first item that is found (ANY) or not found (ALL) decides. If no
- * item decides, an undefined item makes the result undefined.
+ * Makes ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL: the first wanted item that the array has (ANY) or lacks (ALL)
+ * decides. If none decides, an undefined wanted item makes the result undefined.
  */
 function containsItems(decisive: boolean): ScalarFunction {
   return {

@@ -84,7 +84,7 @@ function textOf(ticks: Ticks): string | undefined {
   return `${second}.${fraction.toString().padStart(7, '0')}Z`;
 }
 
-/** Rounds down to a multiple; the division of big integers rounds towards zero. */
+/** Rounds down to a multiple of `size`. The division of big integers alone would round negative ticks up. */
 function floored(ticks: Ticks, size: Ticks): Ticks {
   const rest = ticks % size;
   return ticks - (rest < 0n ? rest + size : rest);
