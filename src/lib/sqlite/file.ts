@@ -69,7 +69,9 @@ const LOG_KIND = { offset: 18, writeAhead: 2 };
 export function isLogMissing(path: string): boolean {
   const file = realPath(path);
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  if (!existsSync(file) || (log !== undefined && log.size > 0)) return false;
+  // Opening a named pipe would wait for ever.
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (!isFile || (log !== undefined && log.size > 0)) return false;
   const descriptor = openSync(file, 'r');
   try {
     const kind = Buffer.alloc(1);
