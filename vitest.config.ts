@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 
 // `npm run test:unit` is what a developer runs between two edits: no sockets, seconds.
 // `npm test` is every project below, and is all that CI runs. docs/internals/testing.md says what runs nightly instead.
@@ -19,6 +20,7 @@ export default defineConfig({
     // Most tests wait for servers and for times that are the point of the test: with two workers, two cores are idle for
     // more than half of a run. Unit tests do not wait.
     maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 6,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [
       { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },

@@ -300,10 +300,10 @@ describe('a run that waits reports the reason', () => {
       target: { throughput: 6000 },
     });
     const { move } = tapped;
-    await write(move, orders(700));
+    await write(move, orders(1200));
     await begin(move);
-    // By this clock: some 14 s for every batch.
-    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 1200 } }]);
+    // By this clock: some 8 s for every batch, of which a page has a dozen.
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 700 } }]);
     const timing = { requestTimeoutMs: 10_000 };
     const copied = await move.run('copy', { clock: fastClock(12), timing });
     expect(copied.durationMs).toBeGreaterThan(40_000);
