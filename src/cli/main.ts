@@ -160,8 +160,9 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Whether the stream can show a line that changes. The log of a CI service keeps every line, a dumb terminal cannot
- * move its cursor, and on one without a width (of a container, or of `script`) no line has a length.
+ * Whether the stream can show a line that changes. The log of a CI service keeps every version of the line, and a dumb
+ * terminal cannot move its cursor. A terminal that reports the width 0 (in a container, or under `script`) does not
+ * say where a line has to be cut.
  */
 function canChangeLines({ isTTY, columns }: NodeJS.WriteStream, env: Terminal['env']): boolean {
   return isTTY && columns !== 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';

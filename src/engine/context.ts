@@ -60,6 +60,6 @@ export interface RunContext {
   /** Retries dead letters when what they wait for has changed. */
   readonly promoter: Promoter;
   readonly points: CrashPoints;
-  /** Collects the session tokens and the charges of the run, which every transaction stores. */
+  /** Collects the session tokens and the charges of the run, until a transaction stores them. */
   readonly totals: RunTotals;
 }

@@ -1,4 +1,4 @@
-/** Prepares a run: passes the preflight if the migration has not begun, and opens the ledger. */
+/** Prepares a run: opens the ledger, after the checks of the preflight if the migration has not begun. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';

@@ -118,14 +118,15 @@ export async function runCutover(
       return { ...snapshot, ...must(result, 'a cutover that was not refused has come to its end') };
     });
   } catch (error) {
-    // A script must not take this for a cutover that backed out, so it has an exit code of its own.
+    // A script must not take an error after the commit for a cutover that backed out, so such an error has an exit code
+    // of its own.
     const canSaySo =
       error instanceof CosmigError && !(error instanceof InternalError || error instanceof CanceledError);
     throw canSaySo && isCommitted(parts.spec.ledger) ? failedAfterCommit(error) : error;
   }
 }
 
-/** Whether the migration of a ledger is committed. A ledger that cannot be read says nothing, and is not. */
+/** Whether the migration of a ledger is committed; false if the ledger cannot be read. */
 function isCommitted(path: string): boolean {
   try {
     using ledger = Ledger.openReadonly(path);
@@ -174,7 +175,10 @@ const COMMANDS: Readonly<Record<Goal, string>> = {
   'catch-up': 'tail --until-caught-up',
 };
 
-/** Half of the 7 days for which the shortest continuous backup keeps deletes (fact SVC-19). */
+/**
+ * A run warns if the last one ended longer ago than this: half of the 7 days for which the shortest continuous backup
+ * keeps deletes (fact SVC-19).
+ */
 const AGE_MAX_MS = 3.5 * 24 * 3600 * 1000;
 
 function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void {

@@ -6,7 +6,7 @@
  *                   -> equal/older LSN?   -> a point read of the source; its answer replaces the change
  *                   -> deleted            -> our copy is removed, and the row becomes a tombstone
  *                   -> maps to a slot     -> written there; then the old slot is emptied, then the row changes
- *                   -> cannot be written  -> a dead letter; the old slot is emptied unless it is still the right one
+ *                   -> cannot be written  -> a dead letter; our copy is removed from a slot where it no longer belongs
  *
  * test/model is an executable model of this rule, and shows what breaks without each part of the rule.
  */
@@ -143,8 +143,8 @@ class Locks {
 }
 
 /**
- * Returns the position of a change in its feed, by which the sequencer drops a change if a later one of the same feed
- * waits too.
+ * Returns the position of a change in its feed, by which the sequencer drops a change if a later change of the same
+ * document and feed waits too.
  */
 function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
   return version === null || lsn === null ? undefined : { feed, lsn };

@@ -26,7 +26,7 @@ export function keyOf({ name }: Pick<SourceIdentity, 'name'>): KeyComponent[] {
   return name.slice(1).map(valueOf);
 }
 
-/** Returns the bytes of the id in a name, which is JSON text. */
+/** Returns the id in a name, as the bytes of its JSON text. */
 export function idOf({ name }: Pick<SourceIdentity, 'name'>): Buffer {
   return Buffer.from(name[0] ?? '""');
 }

@@ -87,7 +87,10 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
 const FOREIGN: PutFailure = { reason: 'foreign-document', code: 'foreign' };
 const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
 
-/** Claims the takeover if our document may replace the one in the slot. Otherwise returns why our document fails. */
+/**
+ * Returns why our document may not replace the one in the slot; undefined if it may. In that case a takeover is
+ * claimed, unless the slot holds an older copy of the same document.
+ */
 async function adjudicate(
   { context, unit, identity, slot }: Put,
   seen: Occupant,
@@ -106,7 +109,8 @@ async function adjudicate(
 
 /**
  * Whether cosmig has written the document in the slot. Once the copy is indexed the ledger knows every document that
- * cosmig has written. Until then the answer may be 'unknown', because only a read of all segments can give it.
+ * cosmig has written. Until then the answer may be 'unknown', because only a read of all segments shows what the copy
+ * has written.
  */
 function isCopyOfOurs(
   { pending, ledger }: RunContext,
@@ -120,8 +124,8 @@ function isCopyOfOurs(
 
 /**
  * Whether the copy, which is not indexed yet, has written this document into the slot. Reads all segments, so it is
- * called only if the source no longer maps the document to this slot. If cosmig has not written the document, taking
- * over the slot would destroy it.
+ * called only if the source no longer maps the document to this slot. Without this check a takeover could destroy a
+ * document that another process has written.
  */
 async function hasCopied(
   { ledger, signal }: RunContext,
@@ -135,7 +139,7 @@ async function hasCopied(
 async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;
-  // The service no longer accepts the id, so the source cannot be asked. The document keeps its slot.
+  // If the service no longer accepts the id, the source cannot be asked, and the document keeps its slot.
   if (version.refusal?.reason === 'bad-id') return true;
   return version.slot !== null && version.slot.hash.equals(slot.hash);
 }
@@ -179,8 +183,8 @@ export interface Withdrawn {
 }
 
 /**
- * Deletes our copy from a slot; the caller has claimed the removal. If a reply was lost and the copy is then not there,
- * it counts as removed.
+ * Deletes our copy from a slot; the caller has claimed the removal. If an attempt does not succeed and the next one
+ * does not find the copy, the copy counts as removed.
  */
 export async function withdraw(
   { slots }: Pick<RunContext, 'slots'>,

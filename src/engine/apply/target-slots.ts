@@ -116,7 +116,7 @@ export class TargetSlots {
     return outcome.value.document ?? null;
   }
 
-  /** How many writes had no reply and may still take effect. The wait before settling counts as one. */
+  /** How many writes had no reply and may still take effect. */
   get writesInDoubt(): number {
     return this.#inDoubt;
   }

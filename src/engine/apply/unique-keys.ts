@@ -27,7 +27,10 @@ export class UniqueKeys {
     this.#keys = keysIn(policy);
   }
 
-  /** Whether the target has unique keys: it then refuses two documents with equal values, whatever their ids. */
+  /**
+   * Whether the target has unique keys: it then refuses a second document with the same values in one logical
+   * partition, whatever its id.
+   */
   get exist(): boolean {
     return this.#keys.length > 0;
   }

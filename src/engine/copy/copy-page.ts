@@ -1,7 +1,7 @@
 /**
  * A page of the copy in flight. Nearly every document is new to the target and unknown to the ledger. Such a document
- * takes the fast path: one create, which is finished when the reply is 201. After any other reply, and if the ledger
- * may know the document already, the document takes the slow path: the apply rule, in the turn that it already has.
+ * takes the fast path: one create, which is finished when the reply is 201. A document that gets another reply, or that
+ * the ledger may know already, takes the slow path: the apply rule, in the turn that it already has.
  */
 import type { OperationEnd } from '../../cosmos/bulk/operation.ts';
 import { unreachable } from '../../lib/assert.ts';

@@ -109,7 +109,10 @@ export class FlatPage {
     this.others = [];
   }
 
-  /** Adds a document to be created. `names` are the nodes of the values that name it, and last the node of its etag. */
+  /**
+   * Adds a document to be created. `names` lists nodes: those of its id and of its source key, and last that of its
+   * etag.
+   */
   add(scan: PageScan, row: number, rekey: Rekey, names: readonly number[]): void {
     const { count, pieces } = this;
     const marks = this.#marks;

@@ -1,11 +1,12 @@
 /**
  * A Bloom filter over the identities that have a row. The copy meets each document once, and hardly any document has a
- * row, so the filter saves a million look-ups. Invariant: the filter may answer yes for a document without a row, but
- * never no for a document with a row. While no range is being copied the filter reads no rows and always answers yes.
+ * row, so the filter saves nearly all look-ups of rows. Invariant: the filter may answer yes for a document without a
+ * row, but never no for a document with a row. While no range is being copied the filter reads no rows and always
+ * answers yes.
  */
 import type { Ledger } from '../../state/ledger.ts';
 
-/** With this size and a million rows, one document in fifty is looked up although it has no row. */
+/** With this size and a million rows, about one document in twenty is looked up although it has no row. */
 const BITS = 8 * 1024 * 1024;
 
 export class RowFilter {

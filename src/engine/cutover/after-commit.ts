@@ -47,8 +47,8 @@ export async function finishAfterCommit(
       journal.append({ event: 'target settings applied', settings: names }, clock.now());
     return found;
   };
-  // Requested settings are applied before the switch. Without any, the settings are only reported, after the switch, so
-  // that the application does not wait for the report.
+  // Requested settings are applied before the switch. If none are requested, the differences are only reported, and
+  // only after the switch, so that the application does not wait for the report.
   const early = names.length > 0 ? await applySettings() : null;
   if (!since.has('application switched')) {
     await onCommit(signal);

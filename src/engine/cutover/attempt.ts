@@ -22,13 +22,13 @@ export class Attempt {
   stillWritten: string | null = null;
   /** Why the last comparison did not show that both sides are equal; null if it did, or if there was none. */
   unproven: string | null = null;
-  /** What the last comparison has looked at, if it found both sides equal. */
+  /** What was compared when both sides were found equal; null before that, or if it is not known. */
   basis: ProofBasis | null = null;
   /** Up to where the last comparison has looked at the target; null: not known. */
   targetUpTo: ComparedUpTo | null = null;
   /** Whether the target was written to after both sides were found equal. */
   isTargetWritten = false;
-  /** The documents that were repaired since both sides are compared, by name. */
+  /** The names of the documents that were repaired since `prove` was last called, as JSON texts. */
   readonly repaired = new Set<string>();
   #step: Step['name'] = 'stopping writers';
 

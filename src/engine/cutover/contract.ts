@@ -13,7 +13,7 @@ export interface ComparisonResult {
   /** Whether both sides are equal; null if the comparison could not decide. */
   readonly equal: boolean | null;
   readonly why: string;
-  /** Documents to repair before the next comparison; deletes that no feed reports are among them. */
+  /** Documents to repair before the next comparison, including deleted ones whose delete no feed reports. */
   readonly suspects: readonly Suspect[];
   /** True if the list `suspects` is complete, and names only documents that the target has and the source no longer has. */
   readonly areExtra?: boolean;

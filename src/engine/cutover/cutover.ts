@@ -39,7 +39,7 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
   try {
     await passGate(leases, options);
   } catch (error) {
-    // An earlier cutover stopped the writers and crashed, and the writers have not resumed since.
+    // If an earlier cutover stopped the writers and crashed, and the writers have not resumed since, they resume now.
     if (mayHaveStopped && !isCanceled(context)) await backOut(context, options, error);
     throw error;
   }
@@ -71,7 +71,7 @@ async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Pr
     return end();
   } catch (error) {
     if (isCanceled(context)) throw error;
-    // The commit was done before the abort took effect.
+    // The commit may have been done before the abort took effect.
     if (phaseOf(context) === 'committed') return (await work)();
     const reason = deadline.signal.reason instanceof DeadlinePassed ? attempt.tooLate() : error;
     // The hook that stops writers must have ended before the hook that lets them resume begins.
@@ -91,7 +91,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
       if (phaseOf(context) !== 'fencing') enter(context, { phase: 'fencing' });
       continue;
     }
-    // No commit after an abort: the back-out may already have let writers resume.
+    // After an abort nothing is committed, because the back-out may already have let writers resume.
     reading.throwIfAborted();
     // A write that arrived after the gate may have opened a dead letter.
     refuseOpenLetters(context);

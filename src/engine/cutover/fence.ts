@@ -3,8 +3,8 @@
  * write moved them between a reading before the comparison and a reading after it. A write that moves an end is
  * reported by range and document.
  *
- * If a feed reports every kind of change, the watch for writes and the comparison run at the same time. Otherwise the
- * comparison follows the watch.
+ * If the watch notices every kind of change, it runs at the same time as the comparison. Otherwise the comparison
+ * follows the watch.
  */
 import { ChildSignal } from '../../lib/abort.ts';
 import { captureOutcome } from '../../lib/group.ts';

@@ -61,8 +61,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
 }
 
 /**
- * Reports what will be compared while the writers are stopped. Throws if that is known to take longer than they may be
- * stopped.
+ * Reports what will be compared while the writers are stopped. Throws if all documents have to be compared, and this is
+ * known to take longer than the writers may be stopped.
  */
 function announceComparison(context: RunContext, { compareAllMs, deadlineMs, say }: CutoverOptions): void {
   const reason = reasonToCompareAll(context);

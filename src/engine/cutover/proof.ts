@@ -52,7 +52,8 @@ async function untilEqual(attempt: Attempt, first: CompareScope, reading: AbortS
     const { equal, suspects, areExtra, isWhole, why } = found;
     attempt.unproven = equal === true ? null : why;
     attempt.targetUpTo = found.targetUpTo ?? null;
-    // A later comparison of what was written since adds to the first one, which the commit is based on.
+    // The commit is based on the first comparison that found both sides equal, unless a later one compares all
+    // documents. The others look only at what was written since.
     if (attempt.basis === null || isWhole === true) attempt.basis = found.basis ?? null;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
@@ -75,7 +76,7 @@ async function untilEqual(attempt: Attempt, first: CompareScope, reading: AbortS
 /**
  * Returns why all documents have to be compared while the writers are stopped; null if the changed ones suffice.
  * Deletes that no feed reports change the number of documents, and the ledger knows how many each side must have. But
- * it does not know this number where documents expire and no feed reports it.
+ * it does not know this number if documents expire and no feed reports their deletes.
  */
 export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): ReasonToCompareAll | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {

@@ -99,7 +99,7 @@ export async function findStraggler(
   return null;
 }
 
-/** Yields all changes between two readings of the ends, range by range; writes and deletes are separate. */
+/** Yields what changed between two readings of the ends: for each range its writes, and separately its deletes. */
 export async function* stragglers(
   context: RunContext,
   { from, to }: { readonly from: SourceEnds; readonly to: SourceEnds },
@@ -117,9 +117,12 @@ export async function* stragglers(
 
 /** How many documents are named for each range and each kind of change. More may have changed. */
 export const IDS_MAX = 5;
-/** Reading stops after this many documents: enough to name IDS_MAX of each kind. */
+/** Reading of a range stops after this many changed documents. */
 const DOCUMENTS_MAX = 2 * IDS_MAX;
-/** Reading stops after this many changes, because an application may write the same few documents without end. */
+/**
+ * Reading of a range also stops after this many changes, because an application may write the same few documents
+ * without end.
+ */
 const CHANGES_MAX = 1000;
 
 async function changesBehind(
@@ -146,14 +149,14 @@ async function changesBehind(
 /** Changed documents, by the hash of their identity. */
 type Touched = Map<string, { readonly id: string; readonly what: 'written' | 'deleted' }>;
 
-/** Stands for the id of a delete that the feed reports without naming its document. */
+/** Stands for the id of a deleted document, if the feed reports its delete without the id. */
 const UNNAMED = 'null';
 
 interface Collecting {
   readonly end: RangeEnd;
   /**
-   * The LSN up to which changes are read. A 304 from a replica that has not reached this LSN does not mean that the
-   * feed has ended.
+   * The LSN up to which changes are read; 0 if it is not known. A 304 from a replica that has not reached this LSN does
+   * not mean that the feed has ended.
    */
   readonly untilLsn: number;
   readonly mode: FeedMode;
@@ -210,7 +213,7 @@ async function collectIn(
     }
     seen += unnamed;
     if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });
-    // Later changes were written after the second reading of the ends.
+    // Changes after this LSN were written after the second reading of the ends.
     if (lastLsn !== null && untilLsn > 0 && lastLsn >= untilLsn) return;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Finds out whether the target was written to since it was compared. Invariant: a write or a delete that any replica
- * knows moves the LSN of its range, so it is not overlooked. The mover itself writes nothing while writers are stopped,
- * except deletes of documents that have expired.
+ * knows moves the LSN of its range, so it is not overlooked. After the tail has drained, cosmig itself changes the
+ * target only to delete expired documents, to repair documents that differ, or to replicate the write of a straggler.
  */
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
 import { wholeOf } from '../../cosmos/feed/ranges.ts';
@@ -14,7 +14,7 @@ export type ComparedUpTo = ReadonlyMap<string, number>;
 /** How many ranges are asked at the same time. */
 const RANGES_AT_ONCE = 16;
 
-/** Returns whether a range has another end than that up to which it was compared. A range that was split has. */
+/** Returns whether a range no longer ends where it ended when it was compared. This is also true after a split. */
 export async function hasTargetMoved(
   context: RunContext,
   upTo: ComparedUpTo,

@@ -63,9 +63,10 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
 }
 
 /**
- * Takes a new anchor for one range, because AVAD has forgotten changes that were not read. LV had shown newer
- * versions than AVAD has reached, and replaying AVAD may have set documents in the target back. So LV is read again
- * from a position before the old anchor. A comparison finds the forgotten deletes.
+ * Takes a new anchor for one range, because AVAD has forgotten changes that were not read. LV has shown newer versions
+ * than AVAD had reached. So the changes of AVAD that were applied since may have replaced newer versions in the target
+ * by older ones, and the changes that would correct this are forgotten. LV is therefore read again, from a position
+ * before the old anchor. A comparison finds the forgotten deletes.
  */
 export async function anchorAgain(context: RunContext, lease: Lease, signal: AbortSignal): Promise<Lease> {
   const { ranges } = context.sourceSide;

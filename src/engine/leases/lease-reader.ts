@@ -46,7 +46,9 @@ export type PassEnd =
   | 'forgotten'
   | 'stopped';
 
-/** Bytes reserved in the budget for the first page. Every other page is expected to be as large as the one before it. */
+/**
+ * Bytes reserved in the budget for the first page. Each later page is expected to be as large as the page before it.
+ */
 const PAGE_BYTES_FIRST = 1024 * 1024;
 const PAGE_BYTES_LEAST = 64 * 1024;
 

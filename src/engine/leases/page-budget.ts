@@ -1,6 +1,6 @@
 /**
  * Limits the bytes of pages that are in memory at once, over all ranges, so that the memory of a run does not depend on
- * the speed of the target. Invariant: one page always fits, however large it is.
+ * the speed of the target. Invariant: when no other page is in memory, a page fits, however large it is.
  */
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';

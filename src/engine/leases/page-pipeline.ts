@@ -22,8 +22,8 @@ import type { PageBudget } from './page-budget.ts';
 
 /**
  * How many pages of one lease may be in flight. A page whose write got no reply waits for the request timeout, and
- * later pages cannot be committed before it. There must be enough of them to keep the target busy for that time,
- * although pages are small where the target is slow.
+ * later pages cannot be committed before it. During this time the later pages keep the target busy. They have to be
+ * many, because pages are small if the target is slow.
  */
 const PAGES_MAX = 32;
 
@@ -35,12 +35,15 @@ export interface ParsedPage {
   readonly changes?: Changes;
 }
 
-/** How many documents of a page get an outcome: all except deleted ones that the ledger does not know. */
+/**
+ * How many outcomes the unit of a page has: one for each change of the tail, or one for each document of the copy. The
+ * reader of the copy has already left out deleted documents that the ledger does not know.
+ */
 export function outcomesOf({ copied, changes }: ParsedPage): number {
   return copied === undefined ? (changes?.changes.length ?? 0) : copied.count + copied.others.length;
 }
 
-/** What a 304 contains. Its unit has nothing to apply, but its position may be new. */
+/** Stands for the changes of a 304, which has none. A 304 still gets a unit if its position is new. */
 const NO_CHANGES = { changes: [], longIntegers: 0 };
 
 interface PipelineParts {
@@ -48,7 +51,7 @@ interface PipelineParts {
   /** The number of the lease. */
   readonly lease: number;
   /**
-   * A document that is replaced after this LSN was seen before by the copy or the tail, unless its id is new
+   * If a document is replaced after this LSN, the copy or the tail has already seen it, unless its id is new
    * (renames.ts).
    */
   readonly copiedLsn: number;

@@ -23,8 +23,9 @@ import { PageBudget } from './page-budget.ts';
 import type { Goal } from '../progress/snapshot.ts';
 
 /**
- * The bytes of all pages in memory, over all ranges. Six thousand documents of 1 KB keep a container of 1,000,000 RU/s
- * busy for 40 ms. More documents would only wait, and would no longer be in the processor's caches when they are sent.
+ * The bytes of all pages in memory, over all ranges. They hold about six thousand documents of 1 KB, which keep a
+ * container of 1,000,000 RU/s busy for 40 ms. More documents would only wait, and would no longer be in the processor's
+ * caches when they are sent.
  */
 const PAGES_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -152,7 +153,9 @@ export class LeaseRuns {
     this.#members.start(async () => new LeaseRun(this.#context, this, lease).run());
   }
 
-  /** Retries letters that wait for other documents. Called when a range has reached its anchor. */
+  /**
+   * Retries letters that wait for other documents. Called when a range that was read again has reached its new anchor.
+   */
   retryLetters(): void {
     const { tasks, promoter } = this.#context;
     tasks.start(async () => promoter.retryWaiting(this.reading));

@@ -58,8 +58,9 @@ export class Promoter {
   }
 
   /**
-   * Retries the letters that wait for another document, until reading stops. Called at the start of a run, and when a
-   * range has reached its anchor. A call during a round makes another round follow.
+   * Retries the letters that wait for another document, until reading stops. Called when the leases begin to run, when
+   * the copy is indexed, and when a range that was read again has reached its new anchor. A call during a round makes
+   * another round follow.
    */
   async retryWaiting(reading: AbortSignal): Promise<void> {
     this.#roundWanted = true;
@@ -116,7 +117,7 @@ export class Promoter {
 
   async #retry(letter: OpenLetter): Promise<void> {
     const context = this.#context;
-    // Another retry or a change of the document has closed the letter already.
+    // If there is no letter, another retry or a change of the document has closed it already.
     if (context.pending.letterOf(letter.identity) === null) return;
     const unit = await reapply(context, identityOf(letter));
     context.points.reach('letter-retried');

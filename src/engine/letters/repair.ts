@@ -1,7 +1,8 @@
 /**
  * Repairs documents in which a comparison found a difference. The current version in the source is applied by the apply
- * rule, and copies of the document are removed from every other slot. Deletes that no feed reports are applied in this
- * way too. Invariant: a repair writes only the current version, under the same locks and intents as any other change.
+ * rule, and copies of the document are removed from all other slots in which the comparison has seen one. Deletes that
+ * no feed reports are applied in this way too. Invariant: a repair writes only the current version, under the same
+ * locks and intents as any other change.
  */
 import { HASH_WORDS, hashToBytes, wordsOf } from '../../documents/hash.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
@@ -50,7 +51,9 @@ async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<v
   unit.commit(null);
 }
 
-/** Removes a copy from a slot that is neither the one in the ledger nor the one where the document belongs. */
+/**
+ * Removes the document's copy from a slot, unless it is the slot in the ledger or the slot where the document belongs.
+ */
 async function removeStray(
   context: RunContext,
   unit: UnitOfWork,

@@ -16,7 +16,10 @@ const DRAIN_MS = 5000;
 const DOCUMENT_RU = 10;
 /** The assumed RU/s of a target that does not report its RU/s, until its speed is measured. */
 const UNKNOWN_RU = 1000;
-/** The shortest measurement, because the service grants RU by the second; and the fewest documents in a measurement. */
+/**
+ * A measurement lasts at least SAMPLE_MS, because the service grants RU by the second, and has at least
+ * SAMPLE_DOCUMENTS.
+ */
 const SAMPLE_MS = 1000;
 const SAMPLE_DOCUMENTS = 10;
 /** The factor by which one measurement may raise the rate, because the service may let through a short burst. */
@@ -24,8 +27,9 @@ const GROWTH_MAX = 2;
 /** The weight of a new measurement that is slower than the rate so far. */
 const FOLLOW = 0.5;
 /**
- * Limits the estimate of `drainMs` to this many times what is measured so far: a slow start must not end a run that has
- * just begun.
+ * Limits how far a slow measurement that has not ended raises `drainMs`: to this many times the duration of the first
+ * measurement so far, or later to this many times what the last measurement gives. Otherwise a slow start could end a
+ * run that has just begun.
  */
 const ESTIMATE_MAX = 4;
 /**

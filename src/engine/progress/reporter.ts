@@ -135,7 +135,7 @@ export class ProgressReporter {
   /** Returns the lag of the range that is farthest behind; null while a range is being copied. */
   #lagSeconds(): number | null {
     const live = this.#live();
-    // No range was read yet, so the lag is not known.
+    // If no range was read yet, the lag is not known.
     if (live.length === 0) return null;
     const nowMs = this.#parts.context.serviceTime.nowMs();
     let lagMs = 0;

@@ -30,7 +30,8 @@ const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
 };
 
 /**
- * What each range of both sides waits for; and for the feed of each source range, when its unanswered request was sent.
+ * What the ranges of both sides wait for. `feeds`: when the unanswered request for the feed of each source range was
+ * sent.
  */
 export interface PendingRequests {
   readonly target: readonly RangeWait[];
@@ -75,7 +76,7 @@ export class ServiceWaits {
     return this.#longest('target', target) ?? this.#longest('source', source);
   }
 
-  /** Returns the cause of a stall of this many seconds in which `current` found no wait. */
+  /** Returns the cause of a stall that has lasted this many seconds, and for which `current` has found no wait. */
   explainStall(seconds: number, { target, source, feeds }: PendingRequests): string {
     const nowMs = this.#clock.monotonicMs();
     const last = [...this.#retries].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);

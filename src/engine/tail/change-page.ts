@@ -25,8 +25,8 @@ export async function beginChanges({ context, unit, changes, longIntegers }: Cha
 }
 
 /**
- * Returns the claims of a change: the slot where its document belongs, and the slot where it is now. If the apply rule
- * finds another slot later, it claims that slot itself.
+ * Returns the claims of a change: the slot where its document belongs, and the slot where the document is now,
+ * according to the ledger. If the apply rule finds another slot later, it claims that slot itself.
  */
 function claimsOf({ pending }: RunContext, { identity, version, indexId }: Change): Claiming[] {
   const row = pending.rowOf(identity.hash, indexId);

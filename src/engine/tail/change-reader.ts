@@ -124,8 +124,8 @@ export class AllChanges implements ChangeReader {
         const shown = this.#shownIn(row);
         const former = this.#formerIdentity(row, reading.identity);
         changes.push({ ...reading, feed: 'AVAD', lsn, indexId, ...(former === undefined ? { shown } : {}) });
-        // Without a version the apply rule asks the source what is at the old id now: another document may have taken
-        // the id.
+        // This change has no version, so the apply rule asks the source what is at the old id now: another document may
+        // have taken the id.
         if (former !== undefined)
           changes.push({ identity: former, version: null, feed: 'AVAD', lsn, indexId });
       } else throw new PageError('a change has no document', scan.elementStart(row));

@@ -2,9 +2,9 @@
  * Notices that the application has renamed a document. The service lets a replace give a document another id (fact
  * SVC-51). The document stays the same to the service, so no feed shows that the old id was given up, and a copy may be
  * left under it. The feed of all versions shows the new id as a replace, of a document that the ledger does not know.
- * The old id is shown nowhere: only a comparison of both sides finds the copy. A rename while a range is copied is not
- * noticed here; the comparison that every migration needs before its cutover finds the copy that such a rename has
- * left.
+ * Unless the feed has the previous version (change-reader.ts), the old id is shown nowhere, and only a comparison of
+ * both sides finds the copy. A rename while a range is copied is not noticed here; the comparison that every migration
+ * needs before its cutover finds the copy that such a rename has left.
  *
  * Invariant: changes are looked at in the order of the feed, together with what the pages in flight have shown. So a
  * document that a page in flight creates counts as known, although the ledger does not know it yet.
@@ -31,7 +31,7 @@ export class Renames {
   readonly #inFlight = new Map<string, Shown>();
 
   /**
-   * `copiedLsn`: a document that is replaced after this LSN was seen before by the copy or the tail, unless its id is
+   * `copiedLsn`: if a document is replaced after this LSN, the copy or the tail has already seen it, unless its id is
    * new.
    */
   constructor(pending: Pick<PendingOutcomes, 'rowOf'>, copiedLsn: number) {
@@ -70,12 +70,13 @@ export class Renames {
     previousLsn: number | null,
     before: Shown | undefined,
   ): boolean {
-    // If both LSNs are equal, one transaction has changed the document twice, and the feed may show its changes in any
-    // order.
+    // If this version and the previous one have the same LSN, one transaction has changed the document twice, and the
+    // feed may show its changes in any order.
     if (lsn === null || lsn <= this.#copiedLsn || previousLsn === lsn) return false;
     if (before !== undefined) return before.isDeleted;
     const row = this.#pending.rowOf(identity.hash, indexId);
-    // A row without an LSN comes from settling or a repair, so no change of the document has been applied since.
+    // Without an LSN the row comes from settling or a repair, and no change of the document was applied since. So the
+    // row does not show that the copy or the tail has seen this id.
     if (row === null || row.lsn === null) return true;
     // The previous version is older than the delete of the document with this id, so it had another id.
     const isNewer = row.feed === 'AVAD' && lsn > row.lsn;

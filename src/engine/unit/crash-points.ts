@@ -1,8 +1,9 @@
 /**
  * The named moments at which a test ends the process or reads the ledger: those where a crash would hurt most. No point
- * lies between "sent" and "answered": `intended` is before the first byte of what an intent claims, and `outcomes-known`
- * is after the last reply. Tests meet the time between the two without a point: the fault runs kill the mover at random
- * moments, and test/integration/copy/load-control.test.ts ("twice") aborts a run whose writes are in flight.
+ * lies between "sent" and "answered": `intended` is before the first byte of what an intent claims, and
+ * `outcomes-known` is after the last reply. Tests reach the time between the two in other ways: the fault runs kill the
+ * mover at random moments, and test/integration/copy/load-control.test.ts ("twice") aborts a run whose writes are in
+ * flight.
  */
 export type CrashPoint =
   /** Every range has its anchor, and nothing has been copied. */

@@ -4,8 +4,9 @@
  * NOTED_FOR_MS after the moment in the ledger. A process that was suspended records the moment again before it sends
  * anything.
  *
- * The moment is one of the machine's monotonic clock. Neither setting the clock of the machine nor suspending the machine
- * makes the time since then look longer than it is. Where two moments cannot be compared, the whole time is waited.
+ * The moment is read from the machine's monotonic clock. Neither setting the clock of the machine nor suspending the
+ * machine makes the time since then look longer than it is. If two moments cannot be compared, the run waits the whole
+ * time.
  */
 import type { LastRequest, MachineMoment, RunStore } from '../../state/runs.ts';
 import { msBetween } from './machine-time.ts';

@@ -20,7 +20,7 @@ interface Pending {
   units: number;
   row: LedgerRow | undefined;
   letter: LetterChange | undefined;
-  /** Attempts at the letter that no commit has written to the ledger. */
+  /** How many attempts at the letter the ledger does not count yet. The next commit adds them. */
   attempts: number;
 }
 
@@ -44,7 +44,10 @@ export class PendingOutcomes {
     this.anyLetters = ledger.letters.openCount() > 0;
   }
 
-  /** Returns what is known of a document. With an `indexId` one index is searched, with null all finished indexes. */
+  /**
+   * Returns what is known of a document. If `indexId` is null all finished indexes are searched, otherwise only this
+   * index.
+   */
   rowOf(identity: Buffer, indexId: number | null): LedgerRow | null {
     const pending = this.#pending.get(mapKey(identity))?.row;
     if (pending !== undefined) return pending;

@@ -84,7 +84,8 @@ interface Limits {
 export class Sequencer {
   readonly #waitingMax: number;
   readonly #locks = new LockTable();
-  // By the number of a lock: the first turn in its line, and the other turns in their order.
+  // Both arrays are indexed by the number of a lock: they have the first turn in its line, and the other turns in
+  // order.
   readonly #first: (Turn | undefined)[] = [];
   readonly #others: (Turn[] | undefined)[] = [];
   readonly #outside: (() => void)[] = [];
@@ -124,7 +125,7 @@ export class Sequencer {
       } catch (error) {
         const at = this.#outside.indexOf(wake);
         if (at >= 0) this.#outside.splice(at, 1);
-        // This caller was aborted after it was woken, so the next caller is woken instead.
+        // If this caller was aborted after it was woken, the next caller is woken instead.
         else this.#wakeOutside();
         throw error;
       }

@@ -10,8 +10,9 @@
  * Each piece is durable before the next one begins, and a run that has to stop ends between two pieces. The next run
  * settles the rest. A document is settled with all of its claims at once, whichever units they belong to.
  *
- * The names of all documents in doubt are in memory at once. They are those of the pages in flight, which
- * PAGES_BYTES_MAX of run-leases.ts limits. Even an empty document has 230 bytes on the wire, so they are at most 36,000.
+ * The names of all documents in doubt are in memory at once. These documents are those of the pages in flight, whose
+ * bytes PAGES_BYTES_MAX of run-leases.ts limits. Even an empty document has 230 bytes on the wire, so there are at most
+ * 36,000 documents in doubt.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { abortReason } from '../../lib/abort.ts';

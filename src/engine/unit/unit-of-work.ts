@@ -120,7 +120,7 @@ export class UnitOfWork {
     this.#context.pending.setLetter(identity, change);
   }
 
-  /** Records that this document is no longer in this slot, although older segments say so. */
+  /** Records that this document is no longer in this slot, although an older segment says that it is. */
   override(identity: Buffer, slot: Buffer): void {
     const override = { identity, slot, sequence: this.#context.ledger.units.nextSequence() };
     this.#overrides.push(override);
