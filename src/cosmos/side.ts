@@ -17,7 +17,7 @@ export type SideName = 'source' | 'target';
 export interface Side {
   readonly is: SideName;
   readonly requests: ContainerRequests;
-  /** Settings and key of the container when the run began. */
+  /** Settings and partition key of the container when the run began. */
   readonly facts: ContainerFacts;
   readonly ranges: LiveRanges;
   /** The session token of each range: how far the range had come when it last answered. */

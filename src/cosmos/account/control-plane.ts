@@ -1,7 +1,8 @@
 /**
  * Calls the SDK's public control plane: databases, containers, scripts, offers. The calls go through the byte
- * transport, so the reply itself classifies a failure, and the SDK sees no failure that it would retry silently.
- * Invariant: every call may be repeated: it is a read, or a write that is harmless or refused the second time.
+ * transport, so a failure is classified by the service's reply itself, and the SDK sees no failure that it would retry
+ * silently. Invariant: every call may be repeated: it is a read, or a write that is harmless or refused the second
+ * time.
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
@@ -76,8 +77,8 @@ async function attempt<T>(
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
   let refusal: Buffer | undefined;
-  // A lost reply must not count as ambiguous, so writes are sent as 'read' too: the repeated attempt shows whether the
-  // first one succeeded.
+  // A lost reply must not count as ambiguous, so `access` is 'read' for writes too: the repeated attempt shows whether
+  // the first one succeeded.
   const exchange: Exchange = await pass(
     account,
     call,

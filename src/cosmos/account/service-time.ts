@@ -107,7 +107,7 @@ function agree(offsetMs: number, knownMs: number): boolean {
 /** A difference of less than this is not reported: requests take time, and dates have whole seconds. */
 const OFF_WORDED_MS = 60_000;
 
-/** Returns how wrong this machine's time is, in words, by the date of a reply. */
+/** Returns how wrong this machine's time is, in words, compared with the date of a reply. */
 export function clockOffBy(nowMs: number, date: string | undefined): string | undefined {
   return clockOff(nowMs - Date.parse(date ?? ''));
 }

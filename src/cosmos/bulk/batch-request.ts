@@ -14,7 +14,10 @@ export interface OperationReply {
   readonly kind: OutcomeKind;
   readonly status: number;
   readonly substatus: number;
-  /** Charge of a read or a refusal. A write that was carried out has 0; the charge of the batch includes it. */
+  /**
+   * Charge of a read or a refusal; 0 for a write that was carried out, whose charge is known only as a part of the
+   * batch's charge.
+   */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
   /** ETag of the document that was read, decoded, as `ifMatch` needs it; undefined if the reply has none. */
@@ -25,7 +28,10 @@ export type BatchResult =
   | {
       readonly answered: true;
       readonly outcomes: readonly OperationReply[];
-      /** The body of the reply: the outcomes, and the documents that were read. Scan it for the documents. */
+      /**
+       * The body of the reply: the outcomes, and the documents that were read. A caller that needs the documents scans
+       * it.
+       */
       readonly bytes: Buffer;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;

@@ -38,7 +38,7 @@ export interface Batch<T extends OperationText> {
 }
 
 export function batchOf<T extends OperationText>(operations: readonly T[]): Batch<T> {
-  // One byte for the bracket or comma before each operation, and one for the closing bracket.
+  // Adds one byte for the bracket or comma before each operation, and one for the closing bracket.
   return { operations, sizeBytes: operations.reduce((sum, { sizeBytes }) => sum + sizeBytes + 1, 1) };
 }
 

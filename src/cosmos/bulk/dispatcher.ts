@@ -9,10 +9,10 @@
  *   drain -> batches leave without waiting for more; run() returns when all operations have ended
  *   abort -> waiting operations end as not done, those in flight as ambiguous; run() throws the reason
  *
- * Invariant: every operation that was added ends exactly once; an operation that may have happened ends as ambiguous
- * and is never sent again; no range waits for another, and `waits` gives the reason of every wait. A throttled range
- * rests as long as the range limit says; a range in other trouble as long as its patience says. The sequencer admits
- * one operation at a time for each document.
+ * Invariant: every operation that was added ends exactly once; a write without a known outcome ends as ambiguous and is
+ * never sent again; no range waits for another, and `waits` gives the reason of every wait. A throttled range rests as
+ * long as the range limit says; a range in other trouble as long as its patience says. The sequencer admits one
+ * operation at a time for each document.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChildSignal, orAborted } from '../../lib/abort.ts';
@@ -221,7 +221,7 @@ export class RangeDispatcher<V> {
         // A timer may fire up to a millisecond early, because the clock rounds.
         await clock.sleep(Math.max(1, atMs - clock.monotonicMs()), alarms.signal);
       } catch (error) {
-        // The dispatcher was drained, so the alarm is not needed.
+        // If the dispatcher was drained, the alarm is no longer needed.
         if (alarms.signal.aborted && !signal.aborted) return;
         throw error;
       }

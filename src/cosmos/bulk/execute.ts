@@ -37,7 +37,7 @@ export interface ExecutorParts<D> {
 type Sent<D> = Batch<RangeOperation<Decision<D>>>;
 type Reply<D> = BatchReply<Decision<D>>;
 
-/** Result of every create: most operations are creates, so they share one object. */
+/** Result of every successful create. All share one object, because most operations are creates. */
 const CREATED = { is: 'done', value: { status: 201, substatus: 0 } } as const;
 
 export class BatchExecutor<D> {
@@ -69,7 +69,10 @@ export class BatchExecutor<D> {
     return refusal ?? this.#send(range, batch, signal);
   }
 
-  /** Sends a write that makes the session of the range cover all our writes. Returns the reply if the write failed. */
+  /**
+   * Sends a write that makes the session of the range cover all our writes. Returns the reply for the batch if the
+   * outcome of the write is not known or the write has to be sent again; otherwise undefined.
+   */
   async #probe(
     range: string,
     { probe, ...read }: RangeOperation<Decision<D>>,
@@ -168,7 +171,7 @@ export class BatchExecutor<D> {
     const { kind, status, substatus, etag = '' } = reply;
     if (kind === 'done')
       return { is: 'done', value: { status, substatus, document: this.#parts.keep(row, etag), lsn } };
-    // 400 for one read of an accepted batch: the service does not allow this id, so no document can have it.
+    // 400 for one read of an accepted batch: the service does not accept this id. The caller decides what this means.
     if (kind === 'missing' || status === 400) return { is: 'done', value: { status, substatus, lsn } };
     const trouble = troubleIn(reply, 'a read');
     // 413: this document did not fit into the reply. The read succeeds in another batch.

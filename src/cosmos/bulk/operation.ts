@@ -1,6 +1,6 @@
 /**
  * One operation on one document, on its way to a range: what is sent, what the service answered, how the operation
- * ended. Invariant: an operation ends exactly once, and as ambiguous whenever it may have happened.
+ * ended. Invariant: an operation ends exactly once, and a write ends as ambiguous if its outcome is not known.
  */
 import type { TroubleKind, Trouble } from '../transport/trouble.ts';
 
@@ -20,7 +20,10 @@ export interface Refused {
   readonly trouble: Trouble;
 }
 
-/** The operation has happened, has not, or still will. Only a read after the request timeout can find out. */
+/**
+ * It is not known whether the operation has happened, or whether it will still happen. Only a read after the request
+ * timeout shows this.
+ */
 export interface Ambiguous {
   readonly is: 'ambiguous';
   readonly cause?: unknown;
@@ -60,8 +63,9 @@ export interface RangeOperation<V> extends OperationText {
    */
   readonly hasBegun?: boolean;
   /**
-   * A write to this read's slot that the service is certain to refuse. It is sent first if the session of the range
-   * may not cover all our writes: the replica that takes writes answers it, and the reply updates the session.
+   * A write to this read's slot that the service is certain to refuse. The probe is sent before the read if the session
+   * of the range perhaps does not cover all our writes: the replica that accepts writes answers the probe, and the
+   * reply updates the session.
    */
   readonly probe?: OperationText | undefined;
   /** Called exactly once, when the operation has ended. */

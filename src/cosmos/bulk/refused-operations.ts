@@ -7,9 +7,9 @@ import type { BatchReply, OperationResult, RangeOperation, Refused } from './ope
 interface Refusals<V> {
   /** Operations to be sent again, in their order. */
   readonly again: readonly RangeOperation<V>[];
-  /** How many operations were throttled, and the one for which the service asks the longest wait. */
+  /** How many operations were throttled, and the refusal with the longest wait that the service asks for. */
   readonly throttled: { readonly count: number; readonly longest: Refused | undefined };
-  /** Among operations refused for other reasons, the one for which the service asks the longest wait. */
+  /** Of the refusals for other reasons, the one with the longest wait that the service asks for. */
   readonly troubled: Refused | undefined;
   /** The trouble of an operation that was refused because the range was split or merged. */
   readonly split: Trouble | undefined;

@@ -1,6 +1,7 @@
 /**
- * Creates the target with the settings of the source and the new key. Invariant: after a crash at any point, calling
- * it again creates what is missing; an existing container keeps its settings; nothing is replaced or deleted.
+ * Creates the target with the settings of the source and the new key. Invariant: after a crash at any point, another
+ * call of `createTarget` creates what is missing; an existing container keeps its settings; nothing is replaced or
+ * deleted.
  */
 import type { ContainerRequest, RequestOptions } from '@azure/cosmos';
 import { must, unreachable } from '../../lib/assert.ts';

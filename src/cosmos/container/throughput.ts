@@ -103,7 +103,10 @@ export async function replaceOffer(
   await control(account, { ...call, changes: true }, work);
 }
 
-/** Finds the offer of a link; the list is empty if there is none. A serverless account answers 400 to the query. */
+/**
+ * Finds the offer, the service's record of a throughput, for a link. The list is empty if there is none. A serverless
+ * account answers 400 to the query.
+ */
 async function findOffer(
   account: Account,
   link: string,

@@ -165,8 +165,8 @@ export class ChangeFeed {
 const MERGED_ONCE = /more than two children/i;
 
 /**
- * Makes trouble that comes from such a merge fatal, because it lasts for ever. The service gives it the status of
- * trouble that passes.
+ * Makes trouble fatal if it comes from a merge of partitions, because it then lasts for ever. The service gives it the
+ * status of trouble that passes.
  */
 function asFeedTrouble(trouble: Trouble, mode: FeedMode): Trouble {
   if (mode !== 'all-versions' || trouble.status !== 500 || !MERGED_ONCE.test(trouble.says ?? ''))

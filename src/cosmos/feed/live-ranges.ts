@@ -81,7 +81,8 @@ export class LiveRanges {
 
   /**
    * Returns the readers that continue after a 410: the same reader, or its children, each at the reader's position.
-   * Waits first. While the service has not finished its split, each call waits longer, until `patience` is reset.
+   * Waits first. As long as the service has not finished splitting the range, each call waits longer than the call
+   * before, until `patience` is reset.
    */
   async readersAfter(
     reader: FeedRange,

@@ -1,8 +1,8 @@
 /**
- * Finds the newest LSN of a range, whichever replica answers. One replica answers a read. A replica that lags reports
- * an old end, and a session token asks only for what was seen already. So this module asks the range for more than
- * was seen of it, until the service answers that no replica has come that far (404/1002): only then was everything
- * seen.
+ * Finds the newest LSN of a range, whichever replica answers. A read is answered by a single replica. If this replica
+ * lags, it reports an old end, and a session token asks only for what was seen already. So this module asks the range
+ * for more than was seen of it, until the service answers that no replica has come that far (404/1002): only then was
+ * everything seen.
  *
  * Invariant: the number of requests is bounded. An application that keeps writing, or a service that ignores session
  * tokens, uses up the bound; the newest answer is then the best that can be known. The service may take seconds to

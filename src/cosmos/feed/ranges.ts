@@ -82,7 +82,8 @@ export function isPart({ range, min, max }: FeedRange): boolean {
 
 /**
  * Finds where the keys of a reader are now: returns the same reader, or its children, each of which continues at the
- * position of its parent. If nothing has changed, the service has not finished its split: wait, and call again.
+ * position of its parent. If nothing has changed, the service has not finished splitting the range, and the caller
+ * waits and calls again.
  */
 export function remap(
   ranges: readonly PhysicalRange[],

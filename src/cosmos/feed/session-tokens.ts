@@ -77,7 +77,7 @@ function parse(vector: string): Seen | undefined {
 }
 
 function merge(one: Seen, other: Seen): Seen {
-  // A different version: the regions of the account have changed, and only the newer version counts.
+  // If the versions differ, the regions of the account have changed, and only the newer version counts.
   if (one.version !== other.version) return one.version > other.version ? one : other;
   const regions = new Map(one.regions);
   for (const [name, at] of other.regions) regions.set(name, Math.max(at, regions.get(name) ?? at));

@@ -12,7 +12,7 @@ import { RangeLimit, type Load } from './range-limit.ts';
 import { retrying, type Patience } from './retry.ts';
 import { RuBudget } from './ru-budget.ts';
 
-/** `go`, or why the request must wait. Without `delayMs`, ask again after the range's next reply. */
+/** `go`, or why the request must wait. Without `delayMs`, the caller asks again after the range's next reply. */
 export type Admission =
   | 'go'
   | { readonly reason: 'in flight'; readonly delayMs?: undefined }

@@ -46,7 +46,7 @@ const REQUEST_SHARE = 0.05;
 const [OPERATIONS_LEAST, OPERATIONS_MOST] = [4, 100];
 /**
  * How long a range rests when the service throttles it without a hint: twice as long after each rest in which nothing
- * got through. The first is short, since a range often refuses only what was too much for one second.
+ * got through. The first rest is short, since a range often refuses only what was too much for one second.
  */
 const [REST_FIRST_MS, REST_MAX_MS] = [100, 10_000];
 /** Bounds for hints: a shorter one would repeat the request at once, a longer one is taken for a mistake. */

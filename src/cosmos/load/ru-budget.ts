@@ -8,7 +8,8 @@ import { UsageError } from '../../lib/errors.ts';
 import type { Budget } from '../../spec/migration-spec.ts';
 
 /**
- * Returns the RU/s that a side may spend; undefined: no limit of ours, the limits of its ranges are found by trying.
+ * Returns the RU/s that a side may spend; undefined: cosmig sets no limit, and finds out by trying how much each range
+ * takes.
  */
 export function allowedRu(
   side: 'source' | 'target',

@@ -25,8 +25,8 @@ import { DATE, type Differing, type SignedRequest } from './signed-requests.ts';
 export const PASSAGE_HEADER = 'x-cosmig-passage';
 
 /**
- * The longest reply. A page has 4 MB, or more if a transaction does not fit (fact SVC-8). A reply beyond this limit is
- * a mistake.
+ * The longest reply. A page has at most 4 MB, or more if a single transaction is larger (fact SVC-8). A reply beyond
+ * this limit is a mistake.
  */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 /** Memory to reserve after the first piece of a reply that has no content-length. */
@@ -130,7 +130,7 @@ export class ByteTransport implements HttpClient {
   }
 
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
-    // The SDK may have waited for a token, and the caller did not wait for that.
+    // The SDK may have waited for a token, and the caller may have aborted the request meanwhile.
     if (request.abortSignal?.aborted === true) throw aborted(undefined);
     // The SDK allows plain http only with its own sockets. We allow it for loopback addresses only.
     const url = new URL(request.url);

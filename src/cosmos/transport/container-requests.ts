@@ -78,10 +78,13 @@ export interface BatchCall extends Call {
   readonly priority?: 'Low' | 'High';
 }
 
-/** Less than the SDK's limit, so that our deadline fires first; more than the service takes for any request. */
+/**
+ * The longest time that a request may take: less than the SDK's limit, so that our deadline fires first, and more than
+ * the service takes for any request.
+ */
 export const TIMEOUT_MS = 45_000;
 
-/** Limits of the first attempts to read metadata, which the service answers within a second. */
+/** Time limits of the first attempts to read metadata, which the service answers within a second. */
 const METADATA_TIMEOUTS_MS = [10_000, 20_000] as const;
 
 /**

@@ -12,7 +12,7 @@ import { containerMissing, containerRecreated } from '../../spec/refusals.ts';
 import type { ContainerName } from '../../spec/input/values.ts';
 import type { Trouble } from './trouble.ts';
 
-/** What the name stands for now: the _rid of a container, nothing, or it could not be found out. */
+/** What the name stands for now: a container with this _rid, no container (`missing`), or not known (`unknown`). */
 export type NamedContainer = { readonly rid: string } | 'missing' | 'unknown';
 
 /** With this header the service refuses requests that reach another container (400/1024). */

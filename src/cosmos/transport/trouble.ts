@@ -1,6 +1,6 @@
 /**
- * Classifies what an answer of the service, or its absence, means for a migration. Invariant: every status has a
- * kind; no decision here depends on the words of a message; a write that may have happened is ambiguous (facts SVC-38 to
+ * Classifies what an answer of the service, or its absence, means for a migration. Invariant: every status has a kind;
+ * no decision here depends on the words of a message; a write without a known outcome is ambiguous (facts SVC-38 to
  * SVC-43).
  */
 import { PageError } from '../../documents/page-error.ts';
@@ -10,7 +10,7 @@ import { CutShort } from './byte-transport.ts';
 /**
  * - throttled: not done; the service asks us to wait
  * - transient: not done; may succeed soon
- * - ambiguous: a write that was done or was not done
+ * - ambiguous: a write of which it is not known whether it was done
  * - split: not done; the ranges have changed
  * - conflict: not done; another document, or another version, is in this slot
  * - too-large: not done; it can never fit there
@@ -139,7 +139,7 @@ export function classifyStatus(status: number, substatus: number, access: Access
       // 1014: the logical partition is full. Every other 403 concerns our access, not the document.
       return substatus === 1014 ? 'too-large' : 'denied';
     case 404:
-      // A replica that lags behind our session, or a container that is still being created.
+      // With these substatuses a replica lags behind our session, or a container is still being created.
       return substatus === 1002 || substatus === 1003 || substatus === 1013 ? 'transient' : 'fatal';
     case 409:
     case 412:
