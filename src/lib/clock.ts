@@ -10,7 +10,10 @@ export interface Clock {
    * the machine may be set at any moment, so a difference of two such times is not a duration.
    */
   now(): number;
-  /** Returns milliseconds since some moment in the past: for durations. Setting the clock of the machine does not change it. */
+  /**
+   * Returns milliseconds since some moment in the past: for durations. Setting the clock of the machine has no effect
+   * on them.
+   */
   monotonicMs(): number;
   /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;

@@ -8,7 +8,7 @@ import { assert } from './assert.ts';
 
 /** What the body of a group gets, to start the members. */
 export interface Group {
-  /** Aborted when the parent is, or when a member fails; the first failure is then the reason. */
+  /** Aborted when the parent signal is aborted, or when a member fails; the first failure is then the reason. */
   readonly signal: AbortSignal;
   /** Starts a member, which may start other members. Must not be called after the group has ended. */
   start(member: (signal: AbortSignal) => Promise<void>): void;

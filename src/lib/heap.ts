@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * Keeps the young generation at its present size; otherwise it grows to 32 MB, which is worth its memory only in
  * programs that allocate much. bin/cosmig.js calls this first, because loading the program would already make it grow.
- * V8 reads this flag whenever the space is about to grow, so it can be set in a running process.
+ * V8 reads this flag whenever the young generation is about to grow, so it can be set in a running process.
  */
 export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

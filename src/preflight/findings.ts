@@ -134,7 +134,10 @@ function finerKey(
   return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
 }
 
-/** Returns whether the key has too few values for its documents. The container may have more values than the sample. */
+/**
+ * Returns whether the key has too few values for its documents. `distinct` counts those of the sample, and the
+ * container may have more.
+ */
 function isFew(
   distinct: number,
   { moved, total }: { readonly moved: number; readonly total: number },

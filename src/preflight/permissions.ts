@@ -1,6 +1,7 @@
 /**
- * Finds out which operations the service allows, without changing anything. Invariant: the service checks the
- * permission first, and every operation sent here must then fail for another reason.
+ * Finds out which operations the service allows, without changing anything. Invariant: every operation on a document
+ * that is sent here fails. The service checks permissions first, so the reason of the failure shows whether the
+ * operation is allowed.
  */
 import {
   sendBatch,
@@ -27,7 +28,8 @@ export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
 
 /**
  * Makes the trouble of a lost reply transient, so that the batch is sent again. A batch counts as a write, so its
- * outcome is in doubt without a reply; but the batches sent here change nothing.
+ * outcome is in doubt without a reply. But the batches of the preflight may be repeated: they change nothing, or they
+ * create or remove the reservation.
  */
 export function repeatable(trouble: Trouble): Trouble {
   return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;

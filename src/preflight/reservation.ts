@@ -69,7 +69,8 @@ export class Reservation {
       });
       if (status === 201) return;
       const found = await this.#find();
-      // Another ledger has removed its reservation between the two requests, so the target is no longer reserved.
+      // If there is none, another ledger has removed its reservation between the two requests, and this one tries
+      // again.
       if (found === undefined) continue;
       this.#refuseUnless(text.ledger, found);
       return;
@@ -132,7 +133,7 @@ export class Reservation {
   }
 
   #document(cosmig: ReservationText): Readonly<Record<string, unknown>> {
-    // Where documents expire, the reservation must not.
+    // Even if the documents of the target expire, the reservation does not.
     const document: Record<string, unknown> = { id: RESERVATION_ID, cosmig, ttl: -1 };
     for (const text of this.#facts.keyPaths) {
       const path = [...parsePath(text)];

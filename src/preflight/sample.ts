@@ -243,7 +243,7 @@ function termsIn(document: Buffer): number {
   const parsed: unknown = JSON.parse(document.toString());
   if (typeof parsed !== 'object' || parsed === null) return 0;
   const own = Object.entries(parsed).filter(([name]) => !SYSTEM_PROPERTIES.includes(name));
-  // One more for `_ts`, which is always indexed.
+  // Adds one for `_ts`, which is always indexed.
   return 1 + own.reduce((terms, [, value]) => terms + scalarsIn(value), 0);
 }
 

@@ -44,7 +44,7 @@ export class ChangeMark {
     const recorded = recordIn(file);
     this.#wasThere = recorded?.createdAtMs === this.#createdAtMs;
     this.#changes = this.#wasThere ? (recorded?.changes ?? 0) : 0;
-    // Without this, the file would catch up with its mark by new changes, and hide that older ones are lost.
+    // Without this `reset`, the file would catch up with its mark by new changes, and hide that older ones are lost.
     if (recorded !== null && isAhead(recorded, database)) this.reset(UNREACHABLE);
   }
 
@@ -76,7 +76,10 @@ export class ChangeMark {
     return this.#changes === UNREACHABLE;
   }
 
-  /** The log of a killed process is missing. Unless the mark says otherwise, changes are lost with it. */
+  /**
+   * Called when the log of a killed process is missing. If the file had no valid mark, the changes in the log count as
+   * lost. A valid mark has already shown whether changes are lost.
+   */
   suspect(): void {
     if (!this.#wasThere) this.reset(UNREACHABLE);
   }

@@ -87,7 +87,8 @@ export class LetterStore {
     this.#transactions = transactions;
     const open = "state = 'open'";
     this.#sql = {
-      // Not one statement: an INSERT that becomes an UPDATE uses up a number, and each number has to have had a row.
+      // Opening a letter takes two statements. A single INSERT that becomes an UPDATE would use up a number, and each
+      // number has to have had a row.
       openAgain: database.prepare(
         `UPDATE dead_letters SET reason = @reason, code = @code, why = @why, id = @id, source_key = @sourceKey,
            target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot, waits_for_key = @waitsForKey,

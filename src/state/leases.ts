@@ -48,8 +48,8 @@ export interface Lease {
   readonly restartPosition: string | null;
   readonly anchor: Anchor | null;
   /**
-   * No page of the copy came from a replica beyond this LSN; null: the copy is not complete. A document that is
-   * replaced after this LSN was seen before by the copy or the tail, unless its id is new (engine/tail/renames.ts).
+   * No page of the copy came from a replica beyond this LSN; null: the copy is not complete. If a document is replaced
+   * after this LSN, the copy or the tail has already seen it, unless its id is new (engine/tail/renames.ts).
    */
   readonly copiedLsn: number | null;
   /** Whether deletes or renames may have been missed, so that a full comparison is due. */

@@ -51,8 +51,8 @@ const PAGE_SIZE = 4096;
 const CACHE_KIB = 4096;
 
 /**
- * The tables on which commands rely that only read the ledger. All are small, so that they can be checked at every
- * opening.
+ * The tables that are checked whenever a command opens the ledger only to read it, because such commands rely on them.
+ * All are small.
  */
 const TABLES_OF_READERS = [
   'migration',
@@ -328,7 +328,7 @@ function closeAsOneFile(database: Database): void {
     database.pragma('journal_mode = DELETE');
   } catch (error) {
     const trouble = asDatabaseError(error, database.name);
-    // Another process reads the WAL, or the disk is full: the WAL stays, and the next run uses it.
+    // If another process reads the WAL, or if the disk is full, the WAL stays, and the next run uses it.
     if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
   } finally {
     database.close();

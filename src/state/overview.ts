@@ -23,7 +23,8 @@ export interface Overview {
   readonly isRunning: boolean;
 }
 
-// If a run begins or ends during the reading, the overview is inconsistent and is read again, three times at most.
+// If a run begins or ends during the reading, the overview is inconsistent, and is read again. It is read at most three
+// times.
 const LOOKS_MAX = 3;
 /** How many journal entries are read. A cutover writes about ten, and one for each change of the source that it sees. */
 const ENTRIES_MAX = 1000;

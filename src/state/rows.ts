@@ -22,7 +22,10 @@ export interface LedgerRow {
    */
   readonly slot: Buffer | null;
   readonly targetKey: readonly KeyComponent[] | null;
-  /** `etagToBytes` of the source version that was written; null if the version is unknown. */
+  /**
+   * `etagToBytes` of the source version that was applied last, even if it became a dead letter; null if the version is
+   * unknown.
+   */
   readonly etag: Buffer | null;
   readonly lsn: number | null;
   /** The feed of `lsn`. LSNs of different feeds are never compared. */
@@ -77,8 +80,8 @@ export class RowStore {
   }
 
   /**
-   * Counts the rows. `live`: of live documents. `quarantined`: of documents with a dead letter. `outdated`: those
-   * `quarantined` ones whose document has a copy in the target.
+   * Counts the rows: `live` are those of live documents, and `quarantined` those of documents with a dead letter.
+   * `outdated` are the quarantined rows whose document still has a copy in the target.
    */
   totals(): { readonly live: number; readonly quarantined: number; readonly outdated: number } {
     const totals = { live: 0, quarantined: 0, outdated: 0 };

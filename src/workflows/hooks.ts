@@ -105,7 +105,8 @@ export async function runHook(
   } finally {
     exited.abort(new Error('the command has ended'));
     for (const flush of flushes) flush();
-    // Processes that the command has started may still run. They must not interfere with what the cutover does next.
+    // After an abort, processes that the command has started may still run. They are killed, because they could
+    // interfere with what the cutover does next.
     if (signal?.aborted === true && !kill(child, 'SIGKILL'))
       out.note(`the command of ${flag} cannot be stopped, since it runs as another user; it may still run`);
     signal?.removeEventListener('abort', stop);
@@ -122,7 +123,7 @@ async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
     if (child.pid === undefined) throw await once(child, 'error').then(([error]: unknown[]) => error);
     return child;
   } catch (error) {
-    // The shell is missing, or memory or processes are exhausted. No part of the command has run.
+    // Either the shell is missing, or this machine has no memory or no processes left. No part of the command has run.
     throw new NotReadyError(`the command of ${flag} could not be started`, {
       why: error instanceof Error ? error.message : String(error),
       hint: 'fix what keeps this machine from starting it, then run the same cosmig cutover again',
@@ -194,7 +195,7 @@ function kill({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EPERM') return false;
-    // The process has already exited.
+    // ESRCH: the process has already exited.
     if (code === 'ESRCH') return true;
     throw error;
   }

@@ -50,11 +50,12 @@ export async function compareAndRepair(
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
     const names = suspects.map(({ name }) => JSON.stringify(name)).join();
-    // The documents that were just repaired differ again, so another round would not help.
+    // If the documents that were just repaired differ again, another round would not help.
     if (suspects.length === 0 || names === before) break;
     before = names;
     // One whole comparison after a repair is enough, also when an earlier run made it. Further rounds compare only the
-    // documents that differed. Without a feed that reports deletes, every whole comparison would find new differences.
+    // documents that differed. If no feed reports deletes, every whole comparison would find differences that are new
+    // since the last one.
     const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all after a repair';
     say(`repairing ${pluralize(suspects.length, 'document')}`);
     await repairAll(parts, suspects);

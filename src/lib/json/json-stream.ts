@@ -46,9 +46,9 @@ class Splitter {
   #inString = false;
   #isEscaped = false;
   /**
-   * `#inItem`: inside a value. `#arrayLine`: the line in which the array around the values begins. `#needsComma`: after
-   * an item of the array, so a comma or the end must follow. `#needsItem`: after a comma between items, so an item must
-   * follow.
+   * `#inItem`: whether a value has begun and has not ended. `#arrayLine`: the line in which the array around the values
+   * begins; undefined outside an array. `#needsComma`: whether an item of the array has just ended, so that a comma or
+   * the end must follow. `#needsItem`: whether a comma has just followed an item, so that another item must follow.
    */
   #inItem = false;
   #arrayLine: number | undefined;

@@ -10,7 +10,7 @@ export function safeStringify(value: unknown): string {
     return printable(JSON.stringify(plain(value)) ?? 'null');
   } catch {
     // A getter of the value threw, or the value is nested too deeply for the stack. A report must not fail because of
-    // that.
+    // such a value.
     return '"[unwritable]"';
   }
 }

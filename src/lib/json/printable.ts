@@ -5,7 +5,7 @@
 
 /**
  * Control characters, format characters (such as bidirectional overrides), lone surrogates, separators of lines, and
- * everything else that has no shape of its own, such as a blank letter or the variant of the character before it.
+ * everything else that has no shape of its own, such as a blank letter or a variation selector.
  */
 const NOT_SHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 

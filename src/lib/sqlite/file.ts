@@ -58,13 +58,16 @@ export function refuseUnusualFile(path: string): void {
   }
 }
 
-/** Where the header of a database says which log it has, and the value for a write-ahead log. */
+/**
+ * Where the header of a database says which kind of log the database has, and the value that stands for a write-ahead
+ * log.
+ */
 const LOG_KIND = { offset: 18, writeAhead: 2 };
 
 /**
- * Returns whether the write-ahead log of a database is missing, or empty, as a reader creates it. Then a process that used
- * the database was killed, and the file was copied without its log, or the operator deleted the log. A clean end that
- * could not leave WAL mode looks the same.
+ * Returns whether a database in WAL mode has no write-ahead log, or an empty one, as a reader creates it. In this case
+ * a process that used the database was killed, and afterwards the file was copied without its log, or the log was
+ * deleted. A clean end that could not leave WAL mode looks the same.
  */
 export function isLogMissing(path: string): boolean {
   const file = realPath(path);

@@ -39,7 +39,8 @@ export function loadDriver(): SqliteDriver {
 }
 
 /**
- * Returns the error for a driver that does not load. Usually cosmig was installed with another Node than runs it now.
+ * Returns the error for a driver that does not load. Usually cosmig was installed with another version of Node than the
+ * one that runs it now.
  */
 export function driverMissing(name: DriverName, cause: unknown): NotReadyError {
   const { version, platform, arch } = process;

@@ -78,8 +78,8 @@ export function migrateWithSums(database: Database, name: string, root?: URL): v
 /** Updates `table_sums` from now on, whenever this connection changes a row. Must be called before the first change. */
 export function keepTableSums(database: Database): void {
   addFunction(database);
-  // `temp_store`: otherwise the temporary triggers could go to a file. `recursive_triggers`: otherwise a row that
-  // another row replaces would not be subtracted.
+  // Without the first pragma the temporary triggers could go to a file. Without the second one a row that another row
+  // replaces would not be subtracted.
   const pragmas = 'PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = ON;';
   const triggers = checksumsOf(database).flatMap(({ table, texts, numbers, isSame }) => {
     const trigger = (event: string, rows: number, change: string): string =>
@@ -92,7 +92,8 @@ export function keepTableSums(database: Database): void {
       `(${texts('OLD.')} + ${numbers('OLD.')})`,
       `(${texts('NEW.')} + ${numbers('NEW.')})`,
     ];
-    // Most updates change numbers alone. A checksum that a function of JavaScript computes takes longer than the update.
+    // Most updates change numbers alone. Their texts are not summed again, because calling a function of JavaScript
+    // takes longer than the update.
     const changed = `CASE WHEN ${isSame} THEN 0 ELSE ${texts('NEW.')} - ${texts('OLD.')} END`;
     return [
       trigger('INSERT', 1, come),
@@ -174,7 +175,7 @@ function hasTable(database: Database, name: string): boolean {
   );
 }
 
-/** The last number of a table whose numbers are never used again: as `table_sums` has it, and as SQLite has it. */
+/** The last row number of a table that never uses a row number again: as `table_sums` has it, and as SQLite has it. */
 interface LastNumber {
   readonly name: string;
   readonly kept: number;
@@ -196,7 +197,7 @@ function numbersOf(database: Database): LastNumber[] {
     }));
 }
 
-/** Whether the numbers of a table are never used again. */
+/** Whether a table never uses a row number again. */
 function isNumbered(database: Database, table: string): boolean {
   const [sql] = database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().all(table);
   return /\bAUTOINCREMENT\b/i.test(String(sql));
@@ -258,7 +259,10 @@ function weighted(column: string, n: number): string {
   return `((${value} & 0xffffffff) * ${31 + 4 * n} + (${value} >> 32) * ${33 + 4 * n}) % 0x7fffffff`;
 }
 
-/** Connections that have the function already; after adding it again SQLite would prepare every statement again. */
+/**
+ * Connections that already have the function `cosmig_checksum`. Adding it again would make SQLite prepare every
+ * statement again.
+ */
 const withFunction = new WeakSet<Database>();
 
 function addFunction(database: Database): void {

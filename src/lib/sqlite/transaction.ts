@@ -14,8 +14,8 @@ export class Transactions {
   constructor(database: Database, onDurable: () => void = () => {}) {
     this.#database = database;
     this.#onDurable = onDurable;
-    // `openDatabase` may have set `synchronous` to FULL. SQLite applies this pragma when it is prepared, not when it
-    // is run, so a prepared statement could not set it later.
+    // By default a commit is not synced; `durable` changes that for one transaction. Both set it with `exec`, because
+    // SQLite applies this pragma when it is prepared, and not when a prepared statement is run.
     if (!database.readonly) database.exec('PRAGMA synchronous = NORMAL');
   }
 
@@ -46,7 +46,7 @@ export class Transactions {
     } finally {
       this.#database.exec('PRAGMA synchronous = NORMAL');
     }
-    // A transaction within another one is durable only when that one is.
+    // A transaction within another one becomes durable only with the outer one.
     if (!this.#database.inTransaction) this.#onDurable();
     return value;
   }

@@ -82,7 +82,7 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
     const bits = Math.floor(key / SORTED_MAX);
     const from = (key - bits * SORTED_MAX) * INDEX_BYTES;
     let to = i * INDEX_BYTES;
-    // The entry is equal to the one before in 37 bits, so it may belong before earlier entries.
+    // If the entry has the same 37 bits as the entry before it, it may belong before that entry and others.
     if (bits === before) {
       while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
         copyEntry(out, to - INDEX_BYTES, out, to);

@@ -1,8 +1,8 @@
 /**
  * Counts the documents that the ledger knows: how many the source must have, and how many copies the target must have.
- * A feed without deletes shows everything else, so a side that has fewer documents than this has lost some. Invariant: a
- * document counts once, by its row if it has one, and otherwise by its entry in the index. Memory does not grow with the
- * number of documents.
+ * A feed without deletes shows everything else, so a side that has fewer documents than the ledger knows has lost some.
+ * Invariant: a document counts once, by its row if it has one, and otherwise by its entry in the index. Memory does not
+ * grow with the number of documents.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';

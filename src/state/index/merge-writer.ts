@@ -26,7 +26,7 @@ export class IndexWriter {
   #rivalCount = 0;
   /** How many blocks were written. */
   blocks = 0;
-  /** The last entry that was written to a block or left out. All entries before it are done too. */
+  /** Every entry up to this one is in a block on the disk, or was left out. */
   readonly consumed = Buffer.alloc(INDEX_BYTES);
 
   constructor(stores: IndexWriter['stores'], run: number) {
@@ -65,7 +65,9 @@ export class IndexWriter {
     this.#rivalCount = 0;
   }
 
-  /** The last entry that was put into the current block or left out. */
+  /**
+   * The last entry that was put into the current block or left out. It becomes `consumed` when the block is written.
+   */
   readonly #lastDone = Buffer.alloc(INDEX_BYTES);
 
   /** Returns the offset of the newest rival that is not void, or -1. */

@@ -18,7 +18,10 @@ export function etagToBytes(etag: string): Buffer {
 
 const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
 
-/** Hashes an etag in two halves. They are mixed at the end (as in cyrb53), because etags differ in few characters. */
+/**
+ * Computes the two halves of an etag's hash. They are mixed at the end (as in cyrb53), because etags differ in few
+ * characters.
+ */
 class EtagHash {
   #one = 0;
   #two = 0;

@@ -51,7 +51,7 @@ export class SegmentSearch {
     const position = positionOf({ count, data }, identity, slot);
     if (position === null) return false;
     const base = orNull(segment, 'first_sequence', number);
-    // The unit of this segment is not committed: its write may have been sent.
+    // Without outcomes, the unit of this segment is not committed, and the write may have been sent.
     if (base === null) return true;
     const marks = orNull(segment, 'offsets', bytes);
     refuseChanged(number(segment, 'outcomes_checksum'), number(segment, 'number'), base, marks);
