@@ -71,7 +71,7 @@ export class LocalAccount {
     }
     for (const { content, ...row } of this.catalog.offers()) {
       const { isPending, ...stored } = JSON.parse(content) as StoredOffer;
-      // A raise of the throughput that was in progress when the process ended is finished at once.
+      // If the process ended before the ranges for a raised throughput were created, they are created at once.
       this.offers.set(row.resource, { ...row, ...stored, pendingUntilMs: isPending ? 0 : undefined });
     }
   }

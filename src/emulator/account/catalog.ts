@@ -148,7 +148,10 @@ function retime(account: LocalAccount, container: ContainerModel, defaultTtl: nu
   }
 }
 
-/** Returns a value as text with sorted properties. A client may send properties back in another order. */
+/**
+ * Returns a value as text with sorted properties, for comparing definitions: a client may send properties back in
+ * another order.
+ */
 function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -202,7 +205,10 @@ export function offerHistory(account: LocalAccount, offer: OfferModel): OfferMod
   return { peakRu: offer.history.peakRu, storedKb: Math.max(offer.history.storedKb, bytes / 1024) };
 }
 
-/** Changes a throughput. What the current ranges can carry takes effect at once, the rest with the new ranges. */
+/**
+ * Changes a throughput. The part that the current ranges can carry takes effect at once, and the rest when the new
+ * ranges have been created.
+ */
 export function changeThroughput(
   account: LocalAccount,
   offer: OfferModel,

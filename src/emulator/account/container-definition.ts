@@ -154,8 +154,8 @@ export function parseDefinition(body: JsonObject): ContainerDefinition {
 }
 
 /**
- * The features that the emulator does not have: the name of each for messages, and the field of a definition, or the
- * member of a field, that asks for it.
+ * The features that the emulator does not have. A definition asks for a feature by a field, or by a member of that
+ * field. Messages contain the name of the feature.
  */
 const UNSUPPORTED: readonly (readonly [feature: string, field: string, member?: string])[] = [
   ['Computed properties', 'computedProperties'],

@@ -1,6 +1,7 @@
 /**
- * Ways in which the account differs, on request, from what the service is believed to do: one for each belief. Clients
- * are tested against each: they must notice, adapt, or not depend on it. The setting `deviations` names those in force.
+ * Ways in which the account differs, on request, from what the service is believed to do. Each contradicts one belief.
+ * Clients are tested against each: a client must notice the deviation, adapt to it, or not depend on the belief. The
+ * setting `deviations` names those in force.
  */
 export const DEVIATIONS = [
   /** A page of the latest-version feed begins with the newest change. */
@@ -13,7 +14,7 @@ export const DEVIATIONS = [
   'feeds-share-positions',
   /** The LSNs in the feed of all versions are not those of session tokens. */
   'other-lsns',
-  /** The feed of all versions has no replaces. */
+  /** The feed of all versions shows no replace, except one that changes the id. */
   'no-replaces',
   /** A replace with another id is shown as a create by the feed of all versions. */
   'renames-as-creates',
@@ -23,7 +24,7 @@ export const DEVIATIONS = [
   'deletes-with-one-level',
   /** A delete shows a missing key value as null. */
   'missing-keys-as-null',
-  /** A read with a session token from the future is answered. */
+  /** A read is answered even if its session token names an LSN that the range has not reached. */
   'future-tokens-served',
   /** The next three: a refused create, an empty page of a feed, or a count costs many times as much. */
   'dear-conflicts',
@@ -47,14 +48,17 @@ export const DEVIATIONS = [
   'batches-of-50',
   /** A signature is accepted for only three seconds. */
   'signatures-expire',
-  /** The etag that a write requires is not compared with that of the document. */
+  /** A write is done even if the document does not have the etag that the write requires. */
   'conditions-ignored',
   /**
    * The `ttl` of a document has no effect where time to live is on without a default (`defaultTtl` -1). In the service
-   * it has.
+   * it has an effect there.
    */
   'ttl-ignored',
-  /** The `ttl` of a document has an effect where time to live is off (no `defaultTtl`). In the service it has none. */
+  /**
+   * The `ttl` of a document has an effect where time to live is off (no `defaultTtl`). In the service it has no effect
+   * there.
+   */
   'ttl-without-switch',
   /** A `ttl` of -1 does not keep a document from expiring by the default lifetime of its container. */
   'no-endless-ttl',

@@ -21,8 +21,8 @@ export interface OfferModel {
   etag: string;
   ts: number;
   /**
-   * Machine time at which the ranges for a raised throughput are created; undefined when none are pending. Until then
-   * the old ranges serve the requests.
+   * The machine time at which the ranges for a raised throughput are created. Until that time the old ranges serve the
+   * requests. Undefined: no ranges are to be created.
    */
   pendingUntilMs: number | undefined;
 }

@@ -78,7 +78,7 @@ function hasObjectKey({ definition }: ContainerModel, document: JsonObject): boo
 
 /**
  * Checks and measures a document. `statedKey` is the key that the request states, which must equal the key in the
- * document. `parsed` is the parsed text, from a caller that already has it.
+ * document. `parsed` is the parsed text, if the caller has parsed it already.
  */
 export function receive(
   account: LocalAccount,

@@ -2,10 +2,9 @@
  * Counts the index terms of a document. Of two writes of the same size, the one that changes more terms costs more
  * (fact SVC-33).
  *
- * Every scalar on an indexed path is a term, and so is each element of an array. `id` and `_ts` are always indexed,
- * and other system properties never, so the count is the same whether or not the document contains them. An included
- * path that names a property adds a term even if the property is missing. Composite, spatial and vector indexes are
- * not counted.
+ * Every scalar on an indexed path is a term, also each scalar in an array. `id` and `_ts` are always indexed, and other
+ * system properties never, so the count is the same whether or not the document contains them. An included path that
+ * names a property adds a term even if the property is missing. Composite, spatial and vector indexes are not counted.
  *
  * The indexing policy is compiled to a tree of paths once. Counting walks a document once along that tree.
  */
@@ -31,7 +30,7 @@ interface PathNode {
 }
 
 export interface IndexedPaths {
-  /** Whether documents are indexed at all; false in the indexing mode none. */
+  /** Whether documents are indexed at all; false in the indexing mode `none`. */
   readonly indexed: boolean;
   readonly root: Readonly<PathNode>;
   /** The included paths that name a property. A document without such a path has a term that records its absence. */
@@ -81,7 +80,7 @@ export function countTerms(document: unknown, paths: IndexedPaths): number {
 
 /**
  * Returns how many terms a replace removes, plus how many it adds. All elements of an array share one path, so moving
- * an element changes no term. `_ts` changes with every write but is not counted: with it, the example on Microsoft's
+ * an element changes no term. `_ts` changes with every write but is not counted: if it were, the example on Microsoft's
  * page (two changed terms, 10.8 RU) would cost more than the page says.
  */
 export function changedTerms(before: unknown, after: unknown, paths: IndexedPaths): number {

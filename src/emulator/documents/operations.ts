@@ -58,7 +58,7 @@ interface Location {
   readonly range: RangeModel;
 }
 
-/** Returns the effective key of an operation, and the range that contains it. */
+/** Returns the effective key of some key values, and the range that contains this effective key. */
 export function locate(container: ContainerModel, key: readonly KeyComponent[]): Location {
   completeKey(container, key);
   const epk = effectiveKey(container.definition.kind, key);
@@ -145,7 +145,10 @@ function receiveFrom(
   return receive(account, container, text, key, parsed);
 }
 
-/** Returns the document that an operation names. Refuses if there is none, or not the version that is asked for. */
+/**
+ * Returns the document that an operation names. Throws a Refusal if there is none, or if a condition of the operation
+ * does not hold for it.
+ */
 function current(
   transaction: WriteTransaction,
   operation: DocumentOperation,

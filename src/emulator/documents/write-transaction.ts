@@ -101,7 +101,7 @@ export class WriteTransaction {
     return expiryOf(defaultTtl, ttl, nowTs);
   }
 
-  /** Inserts a document; undefined if its id and key are taken. */
+  /** Inserts a document. Returns undefined if its id and key are taken. */
   insert(range: RangeModel, version: DocumentVersion): DocumentRow | undefined {
     const item = this.#nextItem;
     const row = this.#rowOf(range, version, positionOf(this.container.number, item));

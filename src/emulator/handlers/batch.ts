@@ -2,7 +2,7 @@
  * Answers requests with many operations: a transactional batch (one key, all or nothing) or a bulk request (one range,
  * each operation succeeds or fails by itself).
  *
- * Invariant: both kinds are one transaction with one LSN, and the reply has one result for each operation.
+ * Invariant: a request of either kind is one transaction with one LSN, and its reply has one result for each operation.
  */
 import { isTrue, rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';

@@ -142,7 +142,7 @@ function etagOfRanges({ rid }: ContainerModel, ranges: readonly RangeModel[]): s
   return `"${createHash('sha256').update(`${rid} ${ids}`).digest('base64url').slice(0, 22)}"`;
 }
 
-/** Answers with no conflicts. An account with a single write region has none. */
+/** Answers with an empty list of conflicts. An account with a single write region has no conflicts. */
 export function conflicts(request: GatewayRequest): GatewayReply {
   return listReply(request, 'Conflicts', request.container().rid, []);
 }

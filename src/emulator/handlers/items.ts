@@ -1,7 +1,7 @@
 /**
- * Answers requests for single documents: POST, GET, PUT, PATCH and DELETE.
+ * Answers requests for single documents (POST, GET, PUT, PATCH and DELETE) and the deletion of all documents of a key.
  *
- * Invariant: each request is one operation in one transaction, and is charged whether it succeeds or is refused.
+ * Invariant: each write is one transaction. A request that was admitted is charged, whether it succeeds or is refused.
  */
 import type { LocalAccount } from '../account/account.ts';
 import { rangeHeaders, refusalReply, type GatewayReply, type GatewayRequest } from '../http/request.ts';
@@ -82,7 +82,10 @@ export function perform(request: GatewayRequest, kind: OperationKind): GatewayRe
   return replyTo(request, container, range, outcome);
 }
 
-/** Refusals that carry a session token, because they say something about the document. The SDK keeps that token too. */
+/**
+ * The statuses of refusals that carry a session token, because they say something about the document. The SDK keeps
+ * this token like that of a successful reply.
+ */
 const WITH_SESSION_TOKEN: ReadonlySet<number> = new Set([404, 409, 412]);
 
 function refusedReply(

@@ -2,7 +2,8 @@
  * Says what a query did, in the headers that clients ask for: counts, sizes and times of the query, and how it used the
  * index.
  *
- * Invariant: the emulator scans and has no index, so the report names none that was used and none that would help.
+ * Invariant: the emulator scans and has no index, so the report names neither an index that was used nor one that would
+ * help.
  */
 import { isTrue, type GatewayRequest } from '../http/request.ts';
 import type { QueryPage } from '../query/pages/pages.ts';
@@ -40,7 +41,8 @@ export function metricsHeaders(
 function metricsOf({ items, scanned, scannedBytes }: QueryPage, tookMs: number): string {
   const outputBytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0);
   const ratio = scanned === 0 ? 1 : Math.min(1, items.length / scanned);
-  // Only the whole time is measured. The other times are 0, because clients expect every field.
+  // Only the time of the whole query is measured, and stated as the total and as the time of the VM. The times of the
+  // steps are 0: they are stated because clients expect every field.
   const fields: Record<string, number> = {
     totalExecutionTimeInMs: tookMs,
     queryCompileTimeInMs: 0,

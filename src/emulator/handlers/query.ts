@@ -39,8 +39,8 @@ interface Scope {
 }
 
 /**
- * Returns an interval that contains one effective key. Every longer key with this prefix has at least a digit more,
- * and so is not below `max`.
+ * Returns the interval that contains this effective key alone. A longer key that begins with it has at least one digit
+ * more, and so is not below `max`.
  */
 function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
@@ -204,8 +204,8 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
     maxItems: request.maxItems ?? ITEMS_DEFAULT,
     maxBytes: request.account.settings.pageBytes,
     continuation: continuationOf(request.headers['x-ms-continuation']),
-    // As on the service, a query of one key has no token if its full page is the last one. Any other query may have a
-    // token to an empty page.
+    // As on the service, a page of a query of one key has a token only if another result follows. A page of any other
+    // query may have a token although nothing follows.
     looksAhead: scope.key !== undefined,
   };
   const page =
@@ -238,8 +238,8 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
 }
 
 /**
- * Returns the token in a continuation header. The header is the token itself, or has it in the gateway's form, alone or
- * in a list.
+ * Returns the token in a continuation header. The header is the token itself, an object with the token (the gateway's
+ * form), or a list of such objects, of which the first counts.
  */
 function continuationOf(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;

@@ -1,8 +1,9 @@
 /**
- * Finds what a URL path addresses. SDKs name a resource by its names (`dbs/shop/colls/orders`) or by its `_self` link,
- * which consists of resource ids (`dbs/WgAAAQ==/colls/WgAAAYAAAAE=`).
+ * Finds what a URL path addresses. SDKs write the names of resources (`dbs/shop/colls/orders`), or the `_self` link of
+ * a resource, which consists of resource ids (`dbs/WgAAAQ==/colls/WgAAAYAAAAE=`).
  *
- * Invariant: every later step sees names only. An id that belongs to no resource stays as it is and so leads to a 404.
+ * Invariant: every later step sees names only. A resource id that belongs to no resource is passed on as if it were a
+ * name, and so leads to a 404.
  */
 import type { LocalAccount } from '../account/account.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -57,7 +58,8 @@ function childName(
 
 /** Returns the decoded steps of a URL's path, without the query string. */
 function segmentsOf(url: string): string[] {
-  // The JavaScript SDK does not escape a question mark in the id of a document, and no request has a query string.
+  // The JavaScript SDK does not escape a question mark in the id of a document, and no request has a query string. So a
+  // question mark in the path of a document is a part of the id.
   const isDocument = /^\/dbs\/[^/?]+\/colls\/[^/?]+\/docs\/[^/]/.test(url);
   const path = isDocument ? url : (url.split('?', 1)[0] ?? '/');
   try {

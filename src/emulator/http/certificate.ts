@@ -112,7 +112,7 @@ function ipv6(address: string): number[] {
 
 function serialNumber(): Buffer {
   const bytes = randomBytes(SERIAL_BYTES);
-  // The number must be positive, and DER would drop a leading zero byte.
+  // The number must be positive, and DER would drop a leading zero byte. So the first byte is from 0x40 to 0x7f.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes;
 }

@@ -131,8 +131,8 @@ export class Dispatcher {
   }
 
   /**
-   * Returns the account's URL with the name by which the client has reached this server. Another name may not lead here
-   * from the client's machine.
+   * Returns the account's URL with the name by which the client has reached this server. Any other name might not lead
+   * here from the client's machine.
    */
   #endpointFor({ host }: Headers): string {
     return host === undefined ? this.endpoint : `${new URL(this.endpoint).protocol}//${host}/`;

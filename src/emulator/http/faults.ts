@@ -146,7 +146,10 @@ const EFFECT = {
    * its body.
    */
   delayAt: oneOf(['before', 'after', 'reply']),
-  /** The connection is cut before the operation is done, or after it is committed. */
+  /**
+   * `before`: the connection is cut, and the operation is not done. `after`: the operation is committed, then the
+   * connection is cut.
+   */
   reset: oneOf(['before', 'after']),
   /** The request gets no answer. The operation is not done (`before`), or it is committed (`after`). */
   hang: oneOf(['before', 'after']),

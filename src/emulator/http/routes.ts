@@ -93,7 +93,7 @@ function scriptRoutes(kind: string): Table {
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The words of the protocol at each level of a path. Every other step is a name. */
+/** The fixed words of the protocol at each level of a path. A step that is not one of them is a name. */
 const WORDS_AT: readonly ReadonlySet<string>[] = [
   'dbs offers _emulator',
   'state containers account clock faults',
@@ -169,7 +169,10 @@ function refuseUnsupported(segments: readonly string[]): void {
 export interface SignedResource {
   /** The type as the client signs it: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
   readonly resourceType: string;
-  /** The path as the client signs it: names are decoded and keep their case, and no slash is at either end. */
+  /**
+   * The path as the client signs it: names are decoded and keep their case, and no slash is at either end. Of an offer,
+   * it is the id in lower case.
+   */
   readonly resourceId: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Starts the emulator: opens the account's data file, listens, and closes both. dispatch.ts answers the requests.
+ * Starts the emulator: opens the account's data file and the server, and closes both. dispatch.ts answers the requests.
  *
  * Invariant: one process at a time has a data file open, because every emulator answers from its own memory.
  */

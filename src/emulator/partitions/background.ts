@@ -2,7 +2,7 @@
  * Does what the account does without a request: finishes splits and scaling, purges expired documents, drops old
  * changes.
  *
- * Invariant: one step takes a few milliseconds at most, because requests wait until it ends.
+ * Invariant: a step purges at most PURGE_MAX documents, because requests wait until the step ends.
  */
 import { sleep } from '../../lib/abort.ts';
 import type { LocalAccount } from '../account/account.ts';

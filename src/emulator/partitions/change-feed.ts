@@ -153,8 +153,8 @@ export function readFeed(
   // reader sees, not on the end of the page.
   const page = must(feed.page({ ...window, upTo }), 'an aggregate has a row');
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
-  // The last transaction may have more documents than `edge` has measured. They are charged as documents of average
-  // size.
+  // The last transaction may have more documents than `edge` has measured. The documents beyond `edge` are charged as
+  // documents of average size.
   const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
   const body = request.mode === 'latest-version' ? deviating(account, page.body) : page.body;
   return { ...page, body, etag: etagOf(request.mode, upTo), chargeRu };

@@ -1,7 +1,7 @@
 /**
  * Computes what each operation costs in request units, by the tables and formulas of Microsoft's "Understand request
- * unit consumption" (facts SVC-31 to SVC-35). The service's charges differ by up to a third. The emulator's charges
- * grow in the same way, and every answer has one.
+ * unit consumption" (facts SVC-31 to SVC-35). The service's charges differ from these by up to a third, but grow in the
+ * same way. Every answer states a charge.
  *
  * Invariant: a charge has at most two decimals, as on the service, and is never negative.
  */
@@ -18,7 +18,8 @@ const PATCH_OPERATION_RU = 0.4;
 /** The RU for a read or delete of a missing document, seen in a production trace (fact SVC-34). */
 export const POINT_MISS_RU = 1.24;
 /**
- * The RU for a create whose id is taken. No figure is published; we assume that of a missing document (fact SVC-34).
+ * The RU for a create whose id is taken. No figure is published; we assume the charge for a missing document (fact
+ * SVC-34).
  */
 export const CONFLICT_RU = 1.24;
 /** The RU for a 429, seen in a production trace (fact SVC-34). */
@@ -83,8 +84,8 @@ export function queryCharge(
 }
 
 /**
- * Returns the price of a document, interpolated between two sizes of the table. Below the first size the price is flat;
- * above the last its slope continues.
+ * Returns the price of a document, interpolated between two sizes of the table. Below the first size the price is flat.
+ * Above the last size it grows as between the last two sizes.
  */
 function interpolate(table: readonly number[], bytes: number): number {
   const kb = Math.max(1, bytes / KB);

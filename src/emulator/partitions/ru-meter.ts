@@ -2,12 +2,12 @@
  * Meters throughput, with one bucket of request units (RU) for each budget: a physical range's, or a database's shared
  * one. The rules follow facts SVC-32 and SVC-29:
  *
- * - Every whole second refills a bucket, at most to the budget of one second: unused RU expire. - A request that starts
- * while RU are left runs to its end, even if it needs more than are left. The missing RU become a debt, which the
- * refills of later seconds pay. Until the debt is paid, every request is refused. - When RU are scarce, requests of
- * priority Low are refused first. Low must leave a reserve: what High wanted in the previous second, minus what High
- * has used in this second. What High wanted is what it used, plus its refused requests at the average price of its
- * requests. While High is idle, the reserve is halved each second.
+ * - Every whole second refills a bucket, at most to the budget of one second: unused RU expire.
+ * - A request that starts while RU are left runs to its end, even if it needs more than are left. The missing RU become
+ *   a debt, which the refills of later seconds pay. Until the debt is paid, every request is refused.
+ * - When RU are scarce, requests of priority Low are refused first. Low must leave a reserve: what High wanted in the
+ *   previous second, minus what High has used in this second. What High wanted is what it used, plus its refused
+ *   requests at the average price of its requests. While High is idle, the reserve is halved each second.
  *
  * A budget of Infinity is not metered: use is counted, but no request is refused and no debt arises.
  */
@@ -19,7 +19,7 @@ const DUST_RU = 0.001;
 /** The smallest reserve. A smaller one is dropped, because no request costs less. */
 const CLAIM_MIN_RU = 0.1;
 
-/** A bucket that is not metered yet, and has served nothing. */
+/** Returns a bucket that is not metered yet and has served nothing. */
 function newBucket(second: number) {
   return {
     budgetRu: Infinity,

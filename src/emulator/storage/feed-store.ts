@@ -28,8 +28,8 @@ export interface FeedWindow {
   readonly min: string;
   readonly max: string;
   /**
-   * Leaves out documents written at this time or earlier, in epoch seconds, for a reader that starts at a time; -1
-   * leaves out none.
+   * For a reader that starts at a time: documents written at this time (epoch seconds) or earlier are left out. -1:
+   * none is left out.
    */
   readonly afterTs: number;
   /** The current time in epoch seconds. Documents that have expired by this time are left out. */

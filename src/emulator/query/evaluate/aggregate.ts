@@ -1,7 +1,8 @@
 /**
- * Computes COUNT, SUM, MIN, MAX and AVG over all rows that a query selects, or over those of one group. Aggregates may be
- * nested in arrays and objects, because a range answers `[{"item": COUNT(1)}]` to a client that merges the answers of
- * several ranges. The expressions of GROUP BY may stand next to them: they are the same for each row of a group.
+ * Computes COUNT, SUM, MIN, MAX and AVG over all rows that a query selects, or over those of one group. Aggregates may
+ * be nested in arrays and objects, because a range answers `[{"item": COUNT(1)}]` to a client that merges the answers
+ * of several ranges. Expressions of GROUP BY may stand next to aggregates: they have the same value in each row of a
+ * group.
  *
  * Invariant: a missing value does not change any aggregate.
  */

@@ -1,8 +1,9 @@
 /**
- * Compiles an expression to a function of a document.
+ * Compiles an expression to a function of a row.
  *
- * Invariant: an expression with an undefined operand is undefined, except AND, OR, `??` and the type checks, which may
- * have a result without that operand.
+ * Invariant: an undefined operand makes an expression undefined, with these exceptions: the other operands may decide
+ * AND, OR, IN, BETWEEN and `??`; an undefined condition counts as false; arrays and objects leave out undefined items;
+ * functions have rules of their own (functions.ts).
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { Refusal } from '../../http/refusal.ts';
@@ -129,8 +130,8 @@ function objectOf(entries: readonly NamedExpression[]): Evaluate {
 }
 
 /**
- * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without a decisive term, a
- * single term that is not a boolean makes the result undefined.
+ * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without a decisive term,
+ * even one term that is not a boolean makes the result undefined.
  */
 function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   return (row) => {

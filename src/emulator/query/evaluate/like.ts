@@ -1,9 +1,9 @@
 /**
- * Matches LIKE patterns: `%` stands for any characters, `_` for any single code unit, `[a-f]` and `[^a-f]` for one
- * code unit of a set or outside it. An escape character makes the next character literal.
+ * Matches LIKE patterns: `%` stands for any characters, `_` for any single code unit, `[a-f]` and `[^a-f]` for one code
+ * unit of a set or outside it. An escape character makes the next character literal.
  *
  * Invariant: matching never recurses, backtracks to the last `%` only, and takes a number of steps that grows with the
- * length of the text and not with that of the pattern. A match that needs more is refused.
+ * length of the text and not with that of the pattern. A match that needs more steps is refused.
  */
 import { Refusal } from '../../http/refusal.ts';
 
@@ -12,7 +12,7 @@ import { Refusal } from '../../http/refusal.ts';
  * match at most positions of the text, such as a thousand letters `a` in a text that has no others.
  */
 const STEPS_PER_UNIT = 64;
-/** The steps that a match of a short text may take in addition. */
+/** The steps that a match may take in addition, so that a short text is not refused. */
 const STEPS_MIN = 10_000;
 
 type Matcher = (unit: string) => boolean;

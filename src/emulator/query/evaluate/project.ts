@@ -1,8 +1,8 @@
 /**
  * Writes what a query returns as JSON text.
  *
- * Invariant: a property is cut out of the stored text, never serialized from a parsed value. Long integers, spellings
- * and escapes are therefore preserved.
+ * Invariant: what a path selects from a stored document is cut out of its text, never serialized from a parsed value.
+ * Long integers, spellings and escapes are therefore preserved.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
@@ -11,7 +11,7 @@ import type { PathStep, QueryRow } from './values.ts';
 import type { NamedExpression, Expression, Selection } from '../parse/syntax.ts';
 import { toJson, refuseLongText } from './text.ts';
 
-/** Returns the text of a document's item; undefined when the document yields none. */
+/** Returns the text of the item that a row yields; undefined if it yields none. */
 export type Project = (row: QueryRow) => string | undefined;
 
 export function projector(selection: Selection): Project {

@@ -100,7 +100,7 @@ export function compare(operator: ComparisonOperator, left: SqlValue, right: Sql
   return undefined;
 }
 
-/** Compares two values for ORDER BY, MIN and MAX. Arrays are equal to each other, and so are objects. */
+/** Compares two values for ORDER BY, MIN and MAX. Any two arrays are equal here, and so are any two objects. */
 export function order(left: SqlValue, right: SqlValue): number {
   const type = typeOf(left);
   const ranks = TYPE_RANK[type] - TYPE_RANK[typeOf(right)];

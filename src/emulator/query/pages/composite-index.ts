@@ -1,4 +1,6 @@
-/** Whether an indexing policy has the composite index that the service needs for an ORDER BY with several keys. */
+/**
+ * Checks whether an indexing policy has the composite index that the service needs for an ORDER BY with several keys.
+ */
 import { own } from '../../json/json-value.ts';
 import type { OrderBy } from '../parse/syntax.ts';
 

@@ -11,9 +11,9 @@ import { order, type SqlValue } from '../evaluate/values.ts';
 export type OrderKeys = readonly SqlValue[];
 
 /**
- * How many code units of strings an order key keeps: each of its strings gets an equal share. Strings that begin with
- * the same share have equal keys. A token must fit into the request headers, which Node limits to 16 KB in total, and
- * one unit can take six bytes before base64.
+ * How many code units of strings an order key keeps. Each of its strings gets an equal share, and two strings that
+ * begin with the same units, up to this share, have equal keys. A token must fit into the request headers, which Node
+ * limits to 16 KB in total, and one unit can take six bytes before base64.
  */
 const STRING_UNITS = 512;
 
@@ -49,7 +49,7 @@ export function encodeKeys(keys: OrderKeys): readonly (readonly string[])[] {
   });
 }
 
-/** Returns undefined if a key is not one that `encodeKeys` made. */
+/** Decodes the order keys of a token. Returns undefined if `encodeKeys` cannot have made one of them. */
 export function decodeKeys(keys: readonly unknown[]): OrderKeys | undefined {
   const values: SqlValue[] = [];
   for (const key of keys) {

@@ -1,8 +1,8 @@
 /**
  * Makes one page of an answer, in four ways. A plain page continues after the last row. An ordered page scans all
  * documents, keeps the positions of rows instead of their texts, and fetches only the documents that it returns. A
- * gathered page, of DISTINCT or GROUP BY, makes the whole answer each time and returns its part. An aggregate has a single
- * page.
+ * gathered page, of DISTINCT or GROUP BY, makes the whole answer each time and returns a part of it. An aggregate has a
+ * single page.
  *
  * Invariant: memory depends on the size of a page, and for a gathered page on the number of different items.
  */
@@ -83,7 +83,7 @@ class Scan {
     this.#query = query;
   }
 
-  /** Yields the rows after the row with this position and index. */
+  /** Yields the rows after row number `index` of the document at `position`. */
   *rowsAfter(position: number, index: number): Generator<FoundRow> {
     // The document of that row is read again, since it may have more rows.
     for (const { position: at, text } of this.#documents(position - 1)) {
@@ -193,7 +193,7 @@ export function orderedPage(question: Question): QueryPage {
   return scan.page(page.items, page.isFull && taken < limit ? resume() : undefined);
 }
 
-/** Finds as many positions as fit on the page. */
+/** Finds the first positions after the start: as many as OFFSET skips and the page can have. */
 function firstPositions(
   { query, limits, start }: Question,
   scan: Scan,

@@ -16,7 +16,9 @@ import type {
   Statement,
 } from '../parse/syntax.ts';
 
-/** The client replaces this with a condition when it resumes from a position of its own, otherwise with `true`. */
+/**
+ * The client replaces this text in the query: by a condition when it resumes after a certain row, otherwise by `true`.
+ */
 const FILTER = '{documentdb-formattableorderbyquery-filter}';
 
 const MERGES: Readonly<Record<AggregateName, string>> = {

@@ -13,7 +13,7 @@ export interface Token {
   readonly at: number;
 }
 
-/** The words that the service reserves everywhere: `c.value` is a syntax error there too, `c["value"]` is not. */
+/** The words that the service reserves everywhere. There, too, `c.value` is a syntax error and `c["value"]` is not. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     'AND ARRAY AS ASC BETWEEN BY DESC DISTINCT ESCAPE EXISTS FALSE FROM GROUP IN JOIN LIKE LIMIT NOT NULL ' +

@@ -52,7 +52,7 @@ interface Around {
   readonly source: string;
   readonly reader: TokenReader;
   readonly parameters: ReadonlyMap<string, SqlValue>;
-  /** 0 for the query itself, 1 for a subquery in it. */
+  /** 0 for the query itself, 1 for a subquery in it, and so on. */
   readonly depth: number;
 }
 

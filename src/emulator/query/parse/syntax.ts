@@ -50,8 +50,8 @@ export type Expression =
     }
   | { readonly kind: 'call'; readonly called: ScalarFunction; readonly args: readonly Expression[] }
   /**
-   * A query within a query. By its form it stands for its only result, for whether it has results, or for an array of
-   * its results.
+   * A query within a query. Its form decides what it stands for: its only result, whether it has results, or an array
+   * of its results.
    */
   | { readonly kind: 'subquery'; readonly form: SubqueryForm; readonly statement: Statement }
   | AggregateExpression;

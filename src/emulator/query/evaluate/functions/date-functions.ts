@@ -171,7 +171,7 @@ function fromParts(...parts: readonly SqlValue[]): SqlValue {
 
 const EPOCH = '1970-01-01T00:00:00.0000000Z';
 
-/** Rounds a time down to a multiple of a part, counted from `from`. */
+/** Rounds a time down to a multiple of `size` parts, such as 5 minutes, counted from `from`. */
 function bin(time: SqlValue, partName: SqlValue, size: SqlValue = 1, from: SqlValue = EPOCH): SqlValue {
   const [ticks, part, start] = [ticksOf(time), partOf(partName), ticksOf(from)];
   if (ticks === undefined || part === undefined || start === undefined) return undefined;

@@ -1,8 +1,8 @@
 /**
  * The scalar functions, by name.
  *
- * Invariant: an argument of the wrong type makes the result undefined. Only the type checks accept every value, and
- * also a missing value.
+ * Invariant: an argument of a type that a function does not take makes the result undefined. The type checks take every
+ * value, also a missing one.
  */
 import { isSqlArray, isSqlObject, type SqlValue } from '../values.ts';
 import { ARRAY_FUNCTIONS } from './array-functions.ts';

@@ -10,7 +10,10 @@ export interface ScalarFunction {
 /** A table of functions by their names in capitals. */
 export type FunctionTable = ReadonlyArray<readonly [name: string, called: ScalarFunction]>;
 
-/** The most arguments of a function without a fixed number. They are passed on the stack, so there must be a limit. */
+/**
+ * The most arguments of a function that takes any number of arguments. They are passed on the stack, so there must be a
+ * limit.
+ */
 export const ANY_NUMBER = 1000;
 
 export function typeCheck(holds: (value: SqlValue) => boolean): ScalarFunction {
