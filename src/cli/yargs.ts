@@ -322,7 +322,10 @@ function check(
   }
 }
 
-/** Reads one of the names in a list, whose text is not valid if the name is not one of the choices. */
+/**
+ * Returns a reader for the text of a list that contains the name `part`. The whole text is not valid if the name is not
+ * one of the choices.
+ */
 function readPart(part: string, choices: readonly string[]): Read<string> {
   if (choices.includes(part)) return () => part;
   const why = `${part === '' ? 'an empty name' : part} is not one of ${choices.join(', ')}`;

@@ -15,7 +15,7 @@ export interface MachineParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What the ledger says of the migration. The name is in the reservation of the target. */
+/** What the ledger says of the migration. `ledgerName` is the name that the reservation in the target contains. */
 export type LedgerState = ReturnType<(typeof Ledger)['peek']>;
 
 /** Returns the state of the ledger; undefined if it cannot be used. */
@@ -75,8 +75,8 @@ function othersMayRead(path: string): Pick<Found, 'warning'> {
 }
 
 /**
- * Checks whether the disk has space for the ledger. A ledger holds about as many bytes as `bytes`, and twice as many
- * while its index is built.
+ * Checks whether the disk has space for a ledger of about `bytes` bytes. It needs twice as many while its index is
+ * built.
  */
 export function diskFor(path: string, bytes: number | null): Found {
   const { bavail, bsize } = statfsSync(existingFolder(path));

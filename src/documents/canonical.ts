@@ -3,8 +3,8 @@
  * value counts. Texts are compared by UTF-16 units. Numbers are compared as decimals and never become doubles: 1.10
  * equals 1.1 and 11e-1, and 9223372036854775807 differs from 9223372036854775808.
  *
- * Only documents whose bytes differ are compared here, so this may be slower than the scan, but not less exact.
- * Invariant: a difference is reported as its path, never with a value of the document.
+ * Only documents whose bytes differ are compared here. These are usually few, so the code may be slower than the scan,
+ * but it must be as exact. Invariant: a difference is reported as its path, never with a value of the document.
  */
 import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';

@@ -51,7 +51,7 @@ export interface EntryTakers {
    * Called for a row with an entry: the word at which the entry starts, and how many bytes of the document were hashed.
    */
   readonly entry: (row: number, atWord: number, sizeBytes: number) => void;
-  /** Called for a row without an entry whose LSN is not above the fence. */
+  /** Called for a row that has no entry and is not above the fence. */
   readonly left: (row: number) => void;
 }
 

@@ -19,7 +19,8 @@ import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
 
 /**
- * The bytes hashed before the text of a value: its type and the length of the text; or, for a number, type and double.
+ * The most bytes that are hashed for a value besides its text: one for the type, and eight for a number (or four for
+ * the length of a text).
  */
 const HEAD_BYTES = 9;
 
@@ -123,7 +124,7 @@ export class RowIdentity {
   readonly #nodes: readonly number[];
   readonly #packed: PackedNodes;
 
-  /** The scan must look for all the key paths. */
+  /** Precondition: the scan looks for all the key paths. */
   constructor(scan: PageScan, keyPaths: ReadonlyArray<readonly string[]>) {
     assert(keyPaths.length <= 4, 'a key has at most four levels');
     this.#scan = scan;

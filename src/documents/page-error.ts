@@ -19,7 +19,9 @@ export class PageError extends ServiceError {
   }
 }
 
-/** The faults that the kernel reports, as texts by their numbers. Number 0 means no fault. */
+/**
+ * The texts of the faults that the kernel reports. The index of a text is the number of the fault; 0 means no fault.
+ */
 export const FAULTS: readonly string[] = [
   'nothing',
   'it ends in the middle',

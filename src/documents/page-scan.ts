@@ -93,7 +93,7 @@ export class PageScan<Around = unknown> {
     readonly paths: readonly Path[];
     /** The properties of the service, which are left out of the document. */
     readonly cut: readonly string[];
-    /** Wants the values around the document, and returns their nodes. */
+    /** Asks for the values around the document (`want`), and returns their nodes. */
     readonly around: (nodeOf: (value: Wanted) => number) => Around;
   }) {
     const { shape, root, document, paths, cut } = parts;
@@ -105,7 +105,8 @@ export class PageScan<Around = unknown> {
       assert(path.length > 0, 'a path has a step');
       want(document, path);
     }
-    // A first call names the values around the document, of which the tree is made. The second call gets their nodes.
+    // The first call asks for the values around the document, from which the tree is made. The second call gets their
+    // nodes.
     parts.around(() => 0);
     const { tree, nodeOf } = nameTree(root);
     const node = (value: Wanted): number => must(nodeOf.get(value), 'every value wanted has its node');
@@ -215,8 +216,8 @@ export class PageScan<Around = unknown> {
 
   /**
    * Writes the identity hash of a row's values at the nodes as four words to `out[at]`. Returns false if a value must
-   * be decoded first, which identity.ts does. Must be called before any scan of another page, because it reads the
-   * kernel's memory.
+   * be decoded first, which identity.ts does. Precondition: no other page has been scanned since, because this reads
+   * the kernel's memory.
    */
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const kernel = scanKernel();
@@ -226,7 +227,7 @@ export class PageScan<Around = unknown> {
 
   /**
    * Writes the content hash of a row's document as four words to `out[at]`: the hash of its bytes without the system
-   * properties. Must be called before any scan of another page, because it reads the kernel's memory.
+   * properties. Precondition: no other page has been scanned since, because this reads the kernel's memory.
    */
   hashContent(row: number, out: Uint32Array, at: number): void {
     const kernel = scanKernel();
@@ -305,7 +306,7 @@ function keyOf(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** Returns the offset of the first byte that is not UTF-8. The page must have such a byte. */
+/** Returns the offset of the first byte that is not UTF-8. Precondition: the page has such a byte. */
 function invalidAt(page: Uint8Array): number {
   let at = 0;
   while (at < page.length) {

@@ -1,6 +1,6 @@
 /**
- * Makes the target document from the bytes of the source document: leaves out the system properties, and adds others.
- * Invariant: all other bytes are copied unchanged.
+ * Makes the target document from the bytes of the source document: leaves out the system properties, and adds or
+ * replaces other properties. Invariant: all other bytes are copied unchanged.
  */
 import { assert } from '../lib/assert.ts';
 import { decodeScalar, isComposite, type Scalar } from './scalar.ts';
@@ -9,7 +9,10 @@ import type { PageScan } from './page-scan.ts';
 /** A property path: the names of the properties from the top of a document. */
 type Path = readonly string[];
 
-/** A list of edits, in ascending order. An edit replaces some bytes of a page by a text. Reused for every document. */
+/**
+ * A list of edits, in ascending order. An edit replaces some bytes of a page by a text. The list is reused for every
+ * document.
+ */
 export class Edits {
   count = 0;
   readonly #from: number[] = [];
@@ -133,7 +136,7 @@ export class Adder {
   readonly #paths: readonly AddedPath[];
   readonly #branches: Branch[] = [];
 
-  /** The scan must look for all the paths, and no path may be the beginning of another. */
+  /** Precondition: the scan looks for all the paths, and no path is the beginning of another. */
   constructor(scan: PageScan, paths: readonly AddedPath[]) {
     this.#scan = scan;
     this.#paths = paths;
@@ -197,8 +200,8 @@ export class Adder {
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
-    // A value of `replace-or-leave` is written even if it is equal: its offset in the output must be known, since it may
-    // be refreshed later.
+    // A value of `replace-or-leave` is written even if it is equal: its offset in the output must be known, since the
+    // value may be refreshed later.
     const mayReplace = onPresent === 'replace-or-leave';
     if (!mayReplace && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
       return undefined;

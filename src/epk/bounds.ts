@@ -1,4 +1,7 @@
-/** The bounds of physical ranges in the hash space: of a new container, and the middle of a range to split. */
+/**
+ * Computes bounds of physical ranges in the hash space: those of a new container, and the one in the middle of a range
+ * that is split.
+ */
 import { assert } from '../lib/assert.ts';
 import type { KeyKind } from './effective-key.ts';
 import { readOrderedNumber, scratchOf, writeOrderedNumber } from './encoding.ts';

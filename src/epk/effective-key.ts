@@ -56,8 +56,8 @@ const shared = scratchOf(8 * 1024);
 const out = scratchOf(512);
 
 /**
- * Computes a V1 EPK from one component; of a string only 100 UTF-16 units count, and half a surrogate pair becomes
- * U+FFFD.
+ * Computes a V1 EPK from one component. Of a string only the first 100 UTF-16 units count, and half a surrogate pair
+ * becomes U+FFFD.
  */
 function hashV1(component: KeyComponent): string {
   const value = typeof component === 'string' ? component.substring(0, 100) : component;

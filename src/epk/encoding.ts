@@ -77,8 +77,8 @@ export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent):
 
 /**
  * Writes a double so that the bytes compare as the numbers do. First the bits are changed so that they sort as an
- * unsigned integer. The first byte has eight of them; each other byte has seven, and a last bit that is set if another
- * byte follows. Zero groups at the end are omitted.
+ * unsigned integer. The byte after the type has the first eight bits. Each further byte has seven bits, and a last bit
+ * that is set if another byte follows. Bytes for zeros at the end are omitted.
  */
 export function writeOrderedNumber(view: DataView, at: number, value: number): number {
   view.setFloat64(at, withoutMinusZero(value));

@@ -1,9 +1,9 @@
 /**
  * MurmurHash3 with seed 0, in the two variants that Cosmos DB uses for partition keys.
  *
- * A 64-bit word is a pair of int32 (`h`igh and `l`ow): a BigInt would allocate memory at every step, and cosmig
- * hashes every document. Both functions read whole blocks, so the bytes from `length` to the end of the block must be
- * zero. Zeros add nothing to the hash, so the last block needs no special cases.
+ * A 64-bit word is a pair of int32 (`h`igh and `l`ow): a BigInt would allocate memory at every step, and cosmig hashes
+ * every document. Both functions read whole blocks, so the bytes from `length` to the end of the block must be zero.
+ * Zeros add nothing to the hash, so it does not matter how many bytes of the last block are missing.
  */
 
 /** The bytes after `length` must be zero up to the next multiple of this. */

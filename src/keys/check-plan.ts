@@ -18,8 +18,8 @@ export interface Draft {
 }
 
 /**
- * Names that a derived value must not have: the identity, the lifetime and the system properties (RESERVED), and a
- * name that a plain assignment would lose (LOST).
+ * Names that a derived property must not have: those of the id, the lifetime and the system properties (RESERVED), and
+ * one that a plain assignment would lose (LOST).
  */
 const RESERVED = ['id', 'ttl', ...SYSTEM_PROPERTIES];
 const LOST = '__proto__';
@@ -202,7 +202,7 @@ function problem(message: string, why: string, hint: string): UsageError {
 
 /** Returns one error for all problems. A single problem is returned unchanged. */
 export function inOne(found: readonly UsageError[]): UsageError {
-  // A path that is derived twice would report each of its other problems twice.
+  // If a path is derived twice, each of its other problems was found twice.
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;

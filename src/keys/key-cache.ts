@@ -13,7 +13,10 @@ const WAYS = 4;
 const BUCKETS = 32_768 / WAYS;
 /** The longest input that is cached. Longer inputs are hardly ever shared. */
 const BYTES_MAX = 64;
-/** Ends each value, also a missing value. JSON values have no control characters, so no value contains this byte. */
+/**
+ * The byte that ends each value, also a missing one. JSON values have no control characters, so no value contains this
+ * byte.
+ */
 const END = 0;
 
 export interface KnownKey {

@@ -170,7 +170,7 @@ export class KeyPlan {
     return { kind: 'key', values: key.values, additions, missing: key.missing };
   }
 
-  /** Returns the reason if a document must have the value that this step did not find. */
+  /** Returns why a document has no key if this step has found no value; undefined if the value may be missing. */
   #refusalOf(
     { path, does }: Step,
     derived: Exclude<Derived, { readonly kind: 'value' }>,

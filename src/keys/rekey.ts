@@ -76,7 +76,7 @@ export type RowFate = 'moves' | 'refused' | 'expired';
 export class Rekey {
   /** Eight 32-bit words: four of the last read row's identity and, if the row moves, four of its slot. */
   readonly hashes = new Uint32Array(8);
-  /** Key of the last read row in the target, level by level, if the row moves. */
+  /** The target key of the row read last, level by level, if the row moves. */
   key: readonly KeyComponent[] = [];
   /** The reason, if the last read row is refused. */
   refusal: DocumentRefusal | undefined;
@@ -155,7 +155,7 @@ export class Rekey {
     return (known.effectiveKey ??= effectiveKey(this.#kind, this.key));
   }
 
-  /** Writes the target document of the last read row. The row must move. */
+  /** Writes the target document of the row read last. Precondition: `read` returned `moves` for it. */
   write(out: DocumentOutput): void {
     assert(this.refusal === undefined, 'only what moves is written');
     spliceDocument(out, this.#scan, this.#row, this.#edits);
@@ -297,7 +297,7 @@ export class Deletion {
   readonly #scan: PageScan<EnvelopeNodes>;
   readonly #hasher = new IdentityHasher();
 
-  /** The scan's key paths must be the source paths of the plan. */
+  /** Precondition: the key paths of the scan are the source paths of the plan. */
   constructor(scan: PageScan<EnvelopeNodes>) {
     this.#scan = scan;
   }

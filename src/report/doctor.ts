@@ -12,7 +12,7 @@ const HEADINGS: Readonly<Record<Check['about'], string>> = {
   target: 'target',
 };
 
-/** Returns the lines of a check, or one line for checks that are skipped together. */
+/** Returns the lines of a check, or those of several checks that are skipped together. */
 export function checkText(checks: readonly Check[], previous: Check['about'] | undefined): string {
   const [check] = checks;
   if (check === undefined) return '';

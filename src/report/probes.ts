@@ -38,7 +38,7 @@ export function probesSummary(results: readonly ProbeResult[]): string {
   return `${pluralize(results.length, 'question')}: ${count('holds')} hold, ${count('differs')} differ, ${count('not asked')} not asked; the scratch containers are removed`;
 }
 
-/** Says what to do with the report. Reports in which everything holds are asked for as well. */
+/** Returns the text that says what to do with the report. It asks for a report in which everything holds as well. */
 export function reportText(path: string): string {
   return `the report is ${path}: read it, and attach it to a new issue\n${NEW_ISSUE}`;
 }

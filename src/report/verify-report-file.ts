@@ -13,7 +13,7 @@ import { printable } from '../lib/json/printable.ts';
 import { readVersion } from '../lib/version.ts';
 import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 
-/** Throws if the file cannot be written. Called before the comparison begins. */
+/** Throws if the file cannot be written. Called before the comparison begins, or before the probes are asked. */
 export function refuseReport(path: string): void {
   try {
     // Opening a file to append does not change it. Without O_NONBLOCK, opening a named pipe would wait for a reader.

@@ -174,7 +174,7 @@ function readConnectionString(given: Given, problems: ProblemList): ConnectionSt
 
 /**
  * Returns the parts of a connection string, `AccountEndpoint=...;AccountKey=...;`, in any order and case. Other parts
- * are ignored, as the SDK does.
+ * are ignored, as by the SDK.
  */
 function partsOf(text: string): Map<string, string> {
   return new Map(

@@ -38,7 +38,7 @@ export class Connection {
   }
 }
 
-/** The connections of both sides: the same object twice when source and target are in one account. */
+/** The connections of both sides: the same object twice when source and target are in one account and use one key. */
 export interface Connections {
   readonly source: Connection;
   readonly target: Connection;

@@ -32,7 +32,10 @@ export function pinnedOf(spec: MigrationSpec): Pinned {
 /** The version of the hash. It is part of the hashed text, so that two versions never give the same hash. */
 const VERSION = 'cosmig-spec-1';
 
-/** Returns a hexadecimal hash of the pinned fields, which is the same on every machine and in every version of cosmig. */
+/**
+ * Returns a hexadecimal hash of the pinned fields. It is the same on every machine, and in every version of cosmig that
+ * has this VERSION.
+ */
 export function fingerprint(spec: MigrationSpec): string {
   const entries = Object.entries(pinnedOf(spec)).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')

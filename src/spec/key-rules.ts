@@ -136,8 +136,9 @@ function parsedOr(parse: () => readonly Path[]): readonly Path[] {
 }
 
 /**
- * Returns the plan of a migration whose source has the key paths `sourcePaths`. A derived path that overlaps a source
- * path is refused here, unless the spec names a property that keeps the old value.
+ * Returns the plan of a migration whose source has the key paths `sourcePaths`. A derived path that replaces a source
+ * path is refused here, unless the spec names a property that keeps the old value. A derived path that overlaps a
+ * source path in another way is always refused.
  */
 export function planFor(spec: MigrationSpec, sourcePaths: readonly string[], keyBytesMax?: number): KeyPlan {
   const { partitionKey, derive, missingKey, keepSourceKeyAs } = spec;

@@ -1,6 +1,6 @@
 /**
- * Adds flags to advice. Advice names commands as an operator types them next to a config file. An operator who
- * identified the migration by flags needs the same flags in the advised command.
+ * Adds flags to advice. Advice names commands without flags, which is enough if a config file has the settings. An
+ * operator who identified the migration by flags needs the same flags in the advised command.
  */
 import { flagOfField } from './fields.ts';
 import { shellWord } from './input/given.ts';

@@ -54,7 +54,7 @@ export function readName(bytes: Buffer, sourceLevels: number): DocumentName {
   };
 }
 
-/** Returns the key values that a name has as JSON texts. */
+/** Parses the key values that a name has as JSON texts. */
 export function parseKey(texts: readonly (string | null)[]): KeyComponent[] {
   return texts.map((text) => {
     if (text === null) return undefined;

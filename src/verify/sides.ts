@@ -130,7 +130,7 @@ function refuseOthers(
 }
 
 /**
- * Refuses a source whose TTL was changed: with the old TTL the mover has computed when copies expire, and an
+ * Refuses a source whose TTL was changed. With the old TTL, the mover has computed when copies expire, and an
  * interrupted comparison may have used it too.
  */
 function refuseOtherTtl({ migration: { containers } }: Moment, { defaultTtl }: ContainerFacts): void {

@@ -76,7 +76,9 @@ export interface Sums {
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
   readonly longIntegers: number;
-  /** How many documents were read twice and so count twice in the buckets. Known when the candidates were listed. */
+  /**
+   * How many documents were read twice and so count twice in the buckets. Not known until the candidates are listed.
+   */
   readonly repeated: number;
 }
 

@@ -90,8 +90,8 @@ export interface Details {
   /** How long the last comparison of all documents needed to read both sides; null: not known. Absent for a count. */
   readonly readMs?: number | null;
   /**
-   * If only changes were compared: the numbers of documents, or null if a side has another number than the ledger
-   * expects.
+   * If only changes were compared: the numbers of documents; null: they are not those that the ledger expects, or were
+   * not counted.
    */
   readonly counted?: DocumentCounts | null;
   /** If only changes were compared: when the earlier comparison ended, after which they were made. */

@@ -23,7 +23,8 @@ export interface VerifyParts {
   readonly connections: Connections;
   /**
    * `count`: the number of documents. `digest`: the content of all documents. `changes`: the content of documents
-   * changed since the last clean comparison, and the counts; if the counts differ, the content of all documents.
+   * changed since the last clean comparison, and the counts. Without such a comparison, or if the counts are not those
+   * that the ledger expects, `changes` compares the content of all documents.
    */
   readonly level: 'count' | 'digest' | 'changes';
   /** Whether to start from scratch even if an unfinished comparison could be resumed. */
@@ -39,8 +40,8 @@ export interface VerifyParts {
    */
   readonly newest?: boolean;
   /**
-   * False: level `changes` compares the changes only, without the counts. For a comparison that follows another one at
-   * once, where documents expire.
+   * False: level `changes` compares the changes without counting. Used where documents expire, for what was written
+   * after an earlier comparison: expired documents would change the counts.
    */
   readonly isCounted?: boolean;
   /** The lock of the verify file, if the caller has taken it to run several comparisons in a row. */

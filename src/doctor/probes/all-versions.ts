@@ -174,7 +174,7 @@ async function deletesNamed(
   for (const document of documents) {
     const { key, text } = document;
     const { status } = await container.one({ verb: 'create', key, text });
-    // Whether such a document may exist is another question.
+    // Whether such a document may exist is asked by another probe (key-objects).
     if (status === 201) made.push(document);
   }
   const { position } = await container.readPage('all-versions', 'now');

@@ -1,6 +1,5 @@
 /**
- * The charges of requests that achieve nothing. Estimates rely on them, and so does the choice how often a tail looks
- * for changes.
+ * The charges of some requests. Estimates rely on them, and so does the choice of how often a tail looks for changes.
  */
 import { queryRange } from '../../cosmos/container/query-range.ts';
 import { Governor } from '../../cosmos/load/governor.ts';
@@ -8,7 +7,7 @@ import { systemRandom } from '../../lib/random.ts';
 import type { Answer, Probe } from './probe.ts';
 import { flatText } from './scratch.ts';
 
-/** The most RU for which the claim holds: about twice what is assumed, since charges differ by up to a third. */
+/** The most RU for which the claim holds: at least twice what is assumed, since charges differ by up to a third. */
 const [EMPTY_MAX_RU, CONFLICT_MAX_RU, COUNT_MAX_RU, CREATE_MAX_RU] = [4, 4, 10, 16];
 
 /** With this text a document has about 1 KB. */

@@ -3,7 +3,8 @@ import type { Probe } from './probe.ts';
 import { flatText, levelsText } from './scratch.ts';
 
 /**
- * The wait for a document with a `ttl` of one second to expire. Longer, because the service's time has whole seconds.
+ * How long a probe waits for a document with a `ttl` of one second to expire. The wait is longer than a second, because
+ * the service's time has whole seconds.
  */
 const EXPIRED_AFTER_MS = 3200;
 

@@ -10,7 +10,7 @@ export interface Probe {
   readonly claim: string;
   /** What changes for the user where the service differs. */
   readonly otherwise: string;
-  /** Whether it waits for seconds. Such probes are asked at the same time. */
+  /** Whether the probe waits for seconds. Such probes are asked at the same time. */
   readonly waits?: true;
   readonly ask: (scratch: ScratchContainers) => Promise<Answer>;
 }

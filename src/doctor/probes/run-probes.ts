@@ -26,7 +26,7 @@ import { FLAT_KEY, LEVEL_KEYS, ScratchContainer, UNIQUE, type ScratchContainers 
 export interface ProbesParts extends Pick<DoctorParts, 'clock' | 'random' | 'log' | 'signal'> {
   /** The account that is asked. */
   readonly connection: Connection;
-  /** The name of the first scratch container. The second has the same name with a word added. */
+  /** The name of the first scratch container. The others have this name with a word added. */
   readonly name: ContainerName;
   /** Aborted when cosmig has to stop at once, so that not even the containers can be removed. */
   readonly abortSignal: AbortSignal;
@@ -72,8 +72,8 @@ export async function runProbes(parts: ProbesParts): Promise<Probed> {
   const created: ContainerName[] = [];
   try {
     for (const plan of plansFor(name, throughput)) {
-      // Added before the creation, because a container whose creation was interrupted may exist. After a refusal there
-      // is none.
+      // The name is added before the creation, because a container whose creation was interrupted may exist. After a
+      // refusal no container exists.
       created.push(plan.name);
       const wasLeft = await createScratch(account, plan, call).catch((error: unknown) => {
         if (!isRefusal(error)) throw error;

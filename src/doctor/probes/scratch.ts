@@ -45,7 +45,7 @@ export interface ScratchParts {
   readonly timeoutMs: number;
 }
 
-/** How often a page is read again until the service shows a change in it, and how long the pauses are. */
+/** How many times a page is read, at most, until the service shows a change in it, and how long the pauses are. */
 const READS_MAX = 25;
 const PAUSE_MS = 200;
 
@@ -132,7 +132,7 @@ export class ScratchContainer {
     }
   }
 
-  /** Reads a page of a feed; throws its trouble if it lasts. */
+  /** Reads a page of a feed, with retries. Throws the trouble of the service if it lasts. */
   async readPage(mode: FeedMode, start: FeedStart, sessionToken?: string): Promise<FeedPage> {
     const feed = new ChangeFeed(this.requests, { mode, range: await this.range() });
     return this.#patiently(() => feed.read(start, { ...this.#call(), sessionToken }));
@@ -185,7 +185,7 @@ export interface ScratchContainers {
   readonly flat: ScratchContainer;
   /** Two key paths, the first of them nested; time to live switched off. */
   readonly levels: ScratchContainer;
-  /** As the first, with a default lifetime of a second. */
+  /** One key path, and a default lifetime of one second. */
   readonly expiring: ScratchContainer;
   /** Whether the account serves the feed of all versions and deletes. */
   readonly hasAllVersions: boolean;

@@ -1,4 +1,4 @@
-/** What cosmig relies on in the values of documents: numbers, and what counts as which key. */
+/** What cosmig relies on in the values of documents: how numbers come back, and which values are different keys. */
 import type { Key } from '../../documents/batch-body.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import type { Answer, Probe } from './probe.ts';

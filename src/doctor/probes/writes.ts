@@ -5,7 +5,8 @@ import type { Probe } from './probe.ts';
 import { flatText, UNIQUE, type Operation } from './scratch.ts';
 
 /**
- * Less than the time for which cosmig uses a signature again, and more than a service accepts that does not allow this.
+ * The age of a signature when the probe sends it again. It is within the five seconds for which cosmig uses a
+ * signature, and beyond the three seconds of the deviation `signatures-expire` of the emulator.
  */
 const SIGNED_FOR_MS = 4200;
 

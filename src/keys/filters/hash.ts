@@ -1,20 +1,20 @@
 /**
- * `hash:N`: a stable bucket from 0 to N-1. The filter spreads a hot key over N keys. Unlike a random suffix, the bucket
- * can be computed again from the value. Invariant: the formula never changes, because stored keys contain its result:
+ * `hash:N`: a stable number from 0 to N-1, which spreads a hot key over N keys. Unlike a random suffix, the number can
+ * be computed again from the value. Invariant: the formula never changes, because stored keys contain its result:
  *
- *   bucket = (the last eight hex digits of the value's V2 effective partition key, as a number) mod N
+ *   (the last eight hex digits of the value's V2 effective partition key, as a number) mod N
  *
- * The type of the value counts: 1 and "1" have different buckets, 1 and 1.0 the same bucket. A filter before `hash`
- * turns the value into text.
+ * The type of the value counts: 1 and "1" have different results, 1 and 1.0 the same result. A filter such as `lower`
+ * before `hash` turns the value into text.
  */
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { Scalar } from '../../documents/scalar.ts';
 import type { FilterKind } from './filter.ts';
 
-/** The most buckets: far fewer than 2^32, so that no bucket is noticeably larger than another. */
+/** The greatest N: far below 2^32, so that no result is noticeably more frequent than another. */
 const BUCKETS_MAX = 1_000_000;
 
-/** Returns the bucket of a value among `buckets` buckets. */
+/** Returns the result for a value: a number from 0 up to and excluding `buckets`. */
 export function bucketOf(value: Scalar, buckets: number): number {
   return Number.parseInt(effectiveKey('hash-v2', [value]).slice(-8), 16) % buckets;
 }

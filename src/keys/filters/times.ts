@@ -1,7 +1,8 @@
 /**
- * Filters that turn a time into a bucket: day, week, month, quarter, year, and date with a pattern. All buckets are
- * in UTC. A week is an ISO week: it begins on Monday, and week 1 contains January 4. The year in its text is that of
- * the week, which may differ from the calendar year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
+ * Filters that turn a time into the period that contains it (day, week, month, quarter, year) or format it by a pattern
+ * (date). All of them use UTC. A week is an ISO week: it begins on Monday, and week 1 contains January 4. The year in
+ * its text is that of the week, which may differ from the calendar year: 2021-01-03 is in 2020-W53. Invariant: the
+ * texts of periods sort as times do.
  */
 import type { Scalar } from '../../documents/scalar.ts';
 import { isUnfit, withoutArgument, type Filter, type FilterKind, type Unfit } from './filter.ts';

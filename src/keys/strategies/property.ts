@@ -6,7 +6,7 @@ import { printPath } from '../path.ts';
 import { composite, type Derived, type Path, type Strategy, type Value } from './strategy.ts';
 import { show } from '../show.ts';
 
-/** Returns the strategy that gives the unchanged value at `path`. Only a scalar can be given. */
+/** Returns the strategy that gives the unchanged value at `path`. An object or an array there cannot be used. */
 export function existing(path: Path): Strategy {
   return {
     paths: [path],

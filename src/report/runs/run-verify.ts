@@ -35,7 +35,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   const { verify } = await import('../../verify/verify.ts');
   const { VerifyStore, verifyPath } = await import('../../verify/store.ts');
   const { Ledger } = await import('../../state/ledger.ts');
-  // A repair needs the ledger as a tail does. A comparison without repair needs only the store of comparisons.
+  // Every comparison holds the lock of the store of comparisons. A repair is a mover, so it holds the ledger lock too.
   const isTaken = (): boolean =>
     VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
   if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);

@@ -94,7 +94,7 @@ export function countLetters(ledger: Ledger): LetterCount {
 
 /**
  * Returns how many documents may be missing in the target: all documents with an open dead letter, and those with a
- * discarded one that were not moved after all.
+ * discarded one that have no copy in the target.
  */
 export function mayLack(ledger: Ledger): number {
   const waiting = [...identitiesIn(ledger, 'open')].map((identity) => identity.toString('latin1'));

@@ -7,8 +7,8 @@ import { assert } from '../../lib/assert.ts';
 
 const BUCKET_BITS = 12;
 /**
- * So many buckets that a few differences touch only a small part of them, and so few that each checkpoint can write
- * all.
+ * The number of buckets: so high that a few differences touch only a small part of them, and so low that each
+ * checkpoint can write all of them.
  */
 export const BUCKETS = 1 << BUCKET_BITS;
 /**
@@ -150,7 +150,7 @@ export class Buckets {
 
 /** How a bucket differs between both sides. */
 export interface Compared {
-  /** The number, the bytes or the contributions of the documents differ. All were read by the scan. */
+  /** The number, the bytes or the contributions of the documents differ, as the scan has read the documents. */
   readonly isUnequal: boolean;
   /** The cross-check hashes differ: the sampled documents are not the same when JSON.parse reads them. */
   readonly isDoubted: boolean;

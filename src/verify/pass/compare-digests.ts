@@ -59,7 +59,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
         const details = { ...verdict.details, counted, sinceMs, readMs };
         return keep(store, subject, { verdict: { ...verdict, details }, comparison });
       }
-      // Documents are missing on a side although all changed documents are equal, so all documents are compared.
+      // The changed documents are equal, but the numbers of documents are not those that the ledger expects, or the
+      // ledger does not know them yet. So all documents are compared.
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
     return keep(store, subject, { verdict, comparison });
@@ -177,7 +178,10 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
   return verdictOf(comparison, { store, begun, waitsFor });
 }
 
-/** A part of all documents that is smaller than this one in so many says nothing about the time for all of them. */
+/**
+ * If fewer than one in this many documents were read now, the time for them says nothing about the time for all
+ * documents.
+ */
 const PART_MAX = 10;
 
 /**

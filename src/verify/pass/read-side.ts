@@ -18,10 +18,11 @@ import type { ReadPart, VerifyStore } from '../store.ts';
 import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
 
-/** How many ranges are read at the same time. Each holds one page of at most 4 MB in memory. */
+/** How many ranges are read at the same time. For each of them, one page of at most 4 MB is in memory. */
 const READERS_MAX = 3;
 /**
- * How many requests for the end of a range run at the same time. There are fewer readers, because pages are larger.
+ * How many requests for the end of a range run at the same time. These are more than READERS_MAX, because their replies
+ * are small.
  */
 const FENCES_MAX = 16;
 /** How many bytes of entries are kept in memory before a checkpoint writes them, together with the sums. */

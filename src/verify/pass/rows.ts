@@ -95,7 +95,7 @@ export class SourceRows {
     };
   }
 
-  /** The target key of the row read last; empty if the document has none. */
+  /** The target key of the row read last, unless `read` returned `refused`: then it may be that of an earlier row. */
   get key(): readonly KeyComponent[] {
     return this.#rekey.key;
   }

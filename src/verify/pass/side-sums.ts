@@ -1,6 +1,6 @@
 /**
- * The sums of one side: computes buckets and entries from pages. Invariant: a page counts whole or not at all, and
- * between two pages buckets and entries agree.
+ * The sums of one side: computes buckets and entries from pages. Invariant: a damaged page adds nothing, and between
+ * two pages buckets and entries agree.
  */
 import { hashBytes } from '../../documents/hash.ts';
 import { Digests, ENTRY } from '../../documents/comparison-entries.ts';

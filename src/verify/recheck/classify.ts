@@ -1,7 +1,7 @@
 /**
  * Classifies what a check has seen of one document on both sides. Pure. Invariant: a dead letter explains that a
- * document is missing in the target, or that an older version is in the slot in which the ledger has kept it, and no
- * other difference.
+ * document is missing in the target, or that the mover has left an older version in the slot that the ledger names. It
+ * explains no other difference.
  */
 import { firstDifference, readCanonical } from '../../documents/canonical.ts';
 import { isSameInstant } from '../pass/expiry.ts';
@@ -61,8 +61,8 @@ export type Finding =
   | { readonly is: 'differs'; readonly kind: Kind };
 
 /**
- * How long before and after its expiry a document may be on one side only: the service removes the original and the
- * copy at different moments.
+ * A document that has expired, or expires within this time, may be on one side only: the service removes the original
+ * and the copy at different moments.
  */
 const EXPIRY_SLACK_S = 60;
 
@@ -99,7 +99,10 @@ function isExplained({ targets, letter }: Seen, kind: Kind): boolean {
   return (kind === 'missing' || kind === 'different') && areKept(targets, letter);
 }
 
-/** Whether the only copy, if any, is the older version that the mover has left. Any other is from another process. */
+/**
+ * Whether the only copy, if there is one, is the older version that the mover has left. Any other copy is from another
+ * process.
+ */
 function areKept(targets: readonly TargetSeen[], letter: LetterSeen | null): boolean {
   return targets.every(({ slot }) => slot === letter?.keptIn);
 }

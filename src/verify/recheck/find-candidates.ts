@@ -1,9 +1,9 @@
 /**
  * Finds the documents that may differ, from the entries on disk, without reading a container again. Invariant: in a
- * bucket whose sums differ, every document without an equal entry on the other side becomes a candidate; in a bucket
- * whose cross-checks differ, every sampled document becomes one. Where copies must expire with their originals, every
- * document whose instants of expiry differ becomes one too, even if the sums are equal. Memory does not grow with the
- * number of documents.
+ * bucket whose sums differ, every document without an equal entry on the other side becomes a candidate. In a bucket
+ * whose cross-checks differ, every sampled document becomes a candidate. Where copies must expire with their originals,
+ * every document whose instants of expiry differ becomes a candidate, even if the sums are equal. Memory does not grow
+ * with the number of documents.
  */
 import { Buckets, bucketsOf, SHELVES, type Compared } from '../pass/buckets.ts';
 import { ENTRY } from '../../documents/comparison-entries.ts';

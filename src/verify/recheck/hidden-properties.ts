@@ -32,7 +32,7 @@ interface HiddenParts {
 
 /**
  * Returns whether both sides could be queried. An identity that may only read feeds and documents has no right to
- * query; `isRequired`: such a refusal is thrown.
+ * query. If `isRequired`, such a refusal is thrown.
  */
 export async function listHidden(parts: HiddenParts): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
 /**
- * The instants at which the source documents of some buckets expire, by identity. Instants are in no sum, because a copy
- * may expire a little later or earlier than its original, and sums can only be equal or unequal. Invariant: the memory is
- * allocated once, for a given number of documents, and a full table fails instead of forgetting one.
+ * The instants at which the source documents of some buckets expire, by identity. Instants are in no sum, because a
+ * copy may expire a little later or earlier than its original, and sums can only be equal or unequal. Invariant: the
+ * memory is allocated once, for a given number of documents, and a full table fails instead of forgetting an instant.
  */
 import { assert } from '../../lib/assert.ts';
 import { instantIn, isSameInstant } from '../pass/expiry.ts';
