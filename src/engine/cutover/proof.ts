@@ -26,8 +26,8 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 }
 
 /**
- * Compares again what was written in the target since both sides were found equal. Another process may have written
- * there, or a repair. Returns whether both sides are still equal.
+ * Compares again what was written in the target since both sides were found equal. Such a write comes from another
+ * process or from a repair. Returns whether both sides are still equal.
  */
 export async function proveTargetUnchanged(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
   const { context, options } = attempt;

@@ -117,7 +117,7 @@ export class Promoter {
 
   async #retry(letter: OpenLetter): Promise<void> {
     const context = this.#context;
-    // If there is no letter, another retry or a change of the document has closed it already.
+    // If the letter is no longer open, another retry or a change of the document has closed it.
     if (context.pending.letterOf(letter.identity) === null) return;
     const unit = await reapply(context, identityOf(letter));
     context.points.reach('letter-retried');

@@ -16,7 +16,7 @@ export function text(row: Columns, name: string): string {
   return value;
 }
 
-/** Returns the bytes in a column; if `sizeBytes` is given, throws unless there are exactly so many. */
+/** Returns the bytes in a column; if `sizeBytes` is given, throws if there are more or fewer. */
 export function bytes(row: Columns, name: string, sizeBytes?: number): Buffer {
   const value = row[name];
   if (!Buffer.isBuffer(value) || value.length !== (sizeBytes ?? value.length)) throw damaged(name, value);
