@@ -1,7 +1,7 @@
 /**
  * The application of the demo: it continuously creates, updates, moves and deletes orders through Microsoft's SDK. It
- * knows nothing about the migration, except that it can be stopped and switched to the target. Invariant: it makes
- * one change at a time and remembers every change that the service has acknowledged.
+ * knows nothing about the migration, except that it can be stopped and switched to the target. Invariant: it makes one
+ * change at a time, and remembers of an order the version that the service has last acknowledged.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import { sleep } from '../lib/abort.ts';

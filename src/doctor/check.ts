@@ -26,7 +26,10 @@ export type CheckName =
 export interface Check {
   readonly about: CheckSubject;
   readonly name: CheckName;
-  /** `warning`: a migration works, but the operator should know. `skipped`: an earlier check failed. */
+  /**
+   * `warning`: a migration works, but the operator should know. `skipped`: an earlier check failed, or did not find
+   * what this check needs.
+   */
   readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly message: string;
   /** Why it matters and what to do; null if there is nothing to do. */
@@ -80,7 +83,7 @@ export class Checklist {
     }
   }
 
-  /** Reports checks that cannot be made, because an earlier one failed. */
+  /** Reports checks that cannot be made, because an earlier one failed or did not find what they need. */
   skip(about: CheckSubject, names: readonly CheckName[], message: string): void {
     const skipped = { about, state: 'skipped', message, why: null, hint: null } as const;
     this.#add(...names.map((name) => ({ ...skipped, name })));

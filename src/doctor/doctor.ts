@@ -49,7 +49,7 @@ export interface DoctorParts {
   readonly onChecks: (checks: readonly Check[]) => void;
 }
 
-/** A side whose account answered. */
+/** A side whose account answered. `facts` is null if the container does not exist and cosmig copy will create it. */
 interface Reached {
   readonly side: 'source' | 'target';
   readonly account: Account;

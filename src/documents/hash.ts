@@ -34,21 +34,21 @@ export function hashToBytes(words: Uint32Array, at = 0): Buffer {
   return bytes;
 }
 
-/** Returns hashes of the ledger as words, four for each hash. */
+/** Returns hashes, given in the form of the ledger, as words: four for each hash. */
 export function wordsOf(...hashes: readonly Buffer[]): Uint32Array {
   const words = new Uint32Array(hashes.length * HASH_WORDS);
   hashes.forEach((hash, i) => toWords(hash, words, i * HASH_WORDS));
   return words;
 }
 
-/** Writes a hash of the ledger as four words to `out[at]`. */
+/** Writes a hash, given in the form of the ledger, as four words to `out[at]`. */
 export function toWords(hash: Buffer, out: Uint32Array, at: number): void {
   for (let i = 0; i < HASH_WORDS; i += 1) out[at + i] = hash.readUInt32BE(4 * i);
 }
 
 /**
- * Returns a hash of the ledger as the key of a Map. `mapKeyOfWords` returns another text for the same hash, so one Map
- * must not use both.
+ * Returns a hash, given in the form of the ledger, as the key of a Map. `mapKeyOfWords` returns another text for the
+ * same hash, so one Map must not use both.
  */
 export function mapKey(hash: Buffer): string {
   return hash.toString('latin1');

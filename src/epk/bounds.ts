@@ -33,7 +33,8 @@ export function middleOf(kind: KeyKind, min: string, max: string): string | unde
   const high = toPosition(kind, max);
   for (let levels = 1; levels <= levelsMax; levels += 1) {
     const unitBits = bitsPerLevel * BigInt(levelsMax - levels);
-    // A range of at least two units has a middle above `low`, even when the middle is rounded down to a unit.
+    // A unit is the least distance between two bounds of so many levels. A range of at least two units has a middle
+    // above `low`, even when the middle is rounded down to a unit.
     if (high - low >= 2n << unitBits) return toBound(kind, (low + high) >> (unitBits + 1n), levels);
   }
   return undefined;

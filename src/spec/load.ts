@@ -63,7 +63,7 @@ export function loadLedgerPath(
   return withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
 }
 
-/** Returns the connections, for commands that read the other settings from a ledger. */
+/** Returns the connections alone, for commands that read the other settings from a ledger or need none. */
 export function loadConnections(input: SpecInput): Connections {
   return withSettings(input, (problems, surroundings) => {
     const connections = connectionsFrom(problems, surroundings);

@@ -138,7 +138,10 @@ export class ScratchContainer {
     return this.#patiently(() => feed.read(start, { ...this.#call(), sessionToken }));
   }
 
-  /** Reads pages after a position until `count` changes have come, or no more come; returns their bytes. */
+  /**
+   * Reads pages after a position until `count` changes have come, or READS_MAX pages were read; returns the bytes of
+   * the pages.
+   */
   async changesAfter(
     start: FeedStart & object,
     count: number,

@@ -1,4 +1,7 @@
-/** Answers `/_emulator/…`: shows the account's state and controls it. Needs no key, but answers only this machine. */
+/**
+ * Answers `/_emulator/…`: shows the account's state and changes it. These routes need no key, but answer only this
+ * machine.
+ */
 import { purgeContainer } from '../partitions/background.ts';
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';

@@ -208,8 +208,8 @@ export function bulk(request: GatewayRequest): GatewayReply {
     for (const item of items) {
       let result = stopped ? DEPENDENT : attempt(() => bulkOne(request, transaction, range, item));
       sizeBytes += result.json.length;
-      // Writes have taken effect, so their results must be in the reply. A read that makes the reply too large is
-      // refused, because the client can repeat it.
+      // The writes are kept, so their results must be in the reply. A read that makes the reply too large is refused,
+      // because the client can repeat it.
       if (sizeBytes > request.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
         sizeBytes -= result.json.length;
         result = refused(

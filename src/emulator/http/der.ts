@@ -45,7 +45,8 @@ export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.co
 export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);
 
 /**
- * Writes a positive whole number from big-endian bytes. A leading zero byte keeps it positive if the top bit is set.
+ * Writes a positive whole number from big-endian bytes. If their top bit is set, a zero byte comes first, without which
+ * the number would be negative.
  */
 export function integer(bytes: Uint8Array): Buffer {
   const isNegative = ((bytes[0] ?? 0) & 0x80) !== 0;

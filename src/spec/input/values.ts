@@ -1,6 +1,6 @@
 /**
- * Decides which texts are valid values. Each function returns the value, or an Invalid with the reason; none of them
- * throws.
+ * Decides which texts are valid values. A function that reads a text returns the value, or an Invalid with the reason,
+ * and never throws.
  */
 import { nearest } from '../../lib/nearest.ts';
 import { isLoopback } from '../connection.ts';

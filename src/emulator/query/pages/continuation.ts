@@ -10,7 +10,10 @@ import { parseJson } from '../../json/json-value.ts';
 import { decodeKeys, encodeKeys, type OrderKeys } from './ordering.ts';
 
 export interface Resume {
-  /** The position of the last document that the page has processed, and the number of the last processed row in it. */
+  /**
+   * The position of the last document that the page has processed, and the number of the last processed row among the
+   * rows of this document.
+   */
   readonly position: number;
   readonly index: number;
   /** The order keys of the last processed row; empty for a query without ORDER BY. */
