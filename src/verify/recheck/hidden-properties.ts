@@ -80,9 +80,10 @@ function pageTaker(
   return (page) => {
     const { count } = scan.scan(page);
     const found = Array.from({ length: count }, (_, row) => {
-      rows.read(row);
+      const verdict = rows.read(row);
       out.clear();
-      const values = rows instanceof SourceRows ? rows.key : [];
+      // A document that cannot be moved has no key. What `key` then returns is that of an earlier row.
+      const values = rows instanceof SourceRows && verdict !== 'refused' ? rows.key : [];
       putName(out, { scan, row, nodes: rows.nameNodes, values });
       const { targetKey, ...name } = readName(out.view(), sourceLevels);
       const identity = Buffer.from(rows.words.slice(0, 4).buffer);
