@@ -11,7 +11,7 @@
  * the document expires (verify/pass/expiry.ts).
  */
 import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
-import { PageError } from './page-error.ts';
+import { lsnMissing } from './page-error.ts';
 import type { PageScan } from './page-scan.ts';
 
 /** The offset of each part of an entry, in words. */
@@ -76,7 +76,7 @@ export class Digests {
 
   /**
    * Passes to the given functions each row of the last scan whose LSN is not above the fence, and returns how many
-   * rows these are. Throws a PageError if a row has no LSN.
+   * rows these are. Throws a ServiceError if a row has no LSN.
    */
   read(fenceLsn: number, { take, entry, left }: EntryTakers): number {
     const scan = this.#scan;
@@ -85,8 +85,7 @@ export class Digests {
     if (this.#table.length < found.table.length) this.#table = new Uint32Array(found.table.length * 2);
     const table = this.#table;
     table.set(found.table);
-    for (let row = 0; row < scan.count; row += 1)
-      if (table[2 * row] === NO_LSN) throw new PageError('a document has no _lsn', scan.elementStart(row));
+    for (let row = 0; row < scan.count; row += 1) if (table[2 * row] === NO_LSN) throw lsnMissing();
     take(found.entries);
     let documents = 0;
     for (let row = 0; row < scan.count; row += 1) {

@@ -20,6 +20,17 @@ export class PageError extends ServiceError {
 }
 
 /**
+ * Returns the error for a document or a change in a change feed that has no LSN. It is not a PageError: the page is
+ * whole, so another reading would show the same, and without the LSN nothing can be placed before or after an anchor.
+ */
+export function lsnMissing(): ServiceError {
+  return new ServiceError('a document in a change feed has no _lsn', {
+    why: 'cosmig orders changes by it; the service adds it to every document in a feed',
+    hint: 'check whether a proxy in between changes replies; if there is none, run cosmig doctor --probe and report the result',
+  });
+}
+
+/**
  * The texts of the faults that the kernel reports. The index of a text is the number of the fault; 0 means no fault.
  */
 export const FAULTS: readonly string[] = [

@@ -4,6 +4,7 @@
  * by the page or is among its `others`, except deleted documents that the ledger does not know.
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
+import { lsnMissing } from '../../documents/page-error.ts';
 import { keyStart } from '../../documents/scalar.ts';
 import { SegmentBuilder } from '../../state/segments/segment.ts';
 import type { RunContext } from '../context.ts';
@@ -52,7 +53,8 @@ export class CopyReader {
     this.#segment.begin(copied.memory);
     const versions = this.#versions;
     for (let row = 0; row < scan.count; row += 1) {
-      const lsn = versions.lsn(row) ?? 0;
+      const lsn = versions.lsn(row);
+      if (lsn === null) throw lsnMissing();
       if (lsn > anchorLsn) {
         copied.beyond = true;
         continue;

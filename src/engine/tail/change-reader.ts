@@ -10,7 +10,7 @@ import {
   type EnvelopeNodes,
   type PageScan,
 } from '../../documents/page-scan.ts';
-import { PageError } from '../../documents/page-error.ts';
+import { lsnMissing, PageError } from '../../documents/page-error.ts';
 import { Deletion } from '../../keys/rekey.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
@@ -66,7 +66,8 @@ export class LatestChanges implements ChangeReader {
     let lastTs: number | null = null;
     for (let row = 0; row < scan.count; row += 1) {
       const reading = this.#versions.read(row, nowTs);
-      if ((reading.lsn ?? 0) > anchorLsn) {
+      if (reading.lsn === null) throw lsnMissing();
+      if (reading.lsn > anchorLsn) {
         beyond = true;
         continue;
       }
@@ -109,7 +110,7 @@ export class AllChanges implements ChangeReader {
     let lastTs: number | null = null;
     for (let row = 0; row < scan.count; row += 1) {
       const lsn = integerAt(scan, row, around.lsn);
-      if (lsn === null) throw new PageError('a change has no lsn', scan.elementStart(row));
+      if (lsn === null) throw lsnMissing();
       lastTs = newer(lastTs, integerAt(scan, row, around.crts));
       if (this.#isDelete(row)) {
         const change = this.#deleteIn(row, { lsn, indexId });

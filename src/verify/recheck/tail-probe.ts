@@ -6,6 +6,7 @@
 import { ChangeFeed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { FeedRange } from '../../cosmos/feed/ranges.ts';
+import { lsnMissing } from '../../documents/page-error.ts';
 import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
@@ -130,19 +131,25 @@ export class TailProbe {
       if (page.status === 304) return { lsn: page.lsn ?? NOWHERE, isAll: true, atMs };
       const first = this.#firstLsn(page.bytes, mode);
       page.free();
-      if (first !== undefined) return { lsn: first === null ? NOWHERE : first - 1, isAll: false, atMs };
+      if (first !== undefined) return { lsn: first - 1, isAll: false, atMs };
     }
     return { lsn: NOWHERE, isAll: false, atMs: 0 };
   }
 
-  /** Returns the LSN of the first change on a page; undefined: the page is empty; null: the change has no LSN. */
-  #firstLsn(bytes: Buffer, mode: FeedMode): number | null | undefined {
+  /** Returns the LSN of the first change on a page; undefined: the page is empty. */
+  #firstLsn(bytes: Buffer, mode: FeedMode): number | undefined {
+    let lsn: number | null;
     if (mode === 'all-versions') {
       const scan = allVersionsScan([], this.#keyPaths).scan(bytes);
-      return scan.count === 0 ? undefined : integerAt(scan, 0, scan.around.lsn);
+      if (scan.count === 0) return undefined;
+      lsn = integerAt(scan, 0, scan.around.lsn);
+    } else {
+      const scan = latestVersionScan([]).scan(bytes);
+      if (scan.count === 0) return undefined;
+      lsn = integerAt(scan, 0, scan.nodes.lsn);
     }
-    const scan = latestVersionScan([]).scan(bytes);
-    return scan.count === 0 ? undefined : integerAt(scan, 0, scan.nodes.lsn);
+    if (lsn === null) throw lsnMissing();
+    return lsn;
   }
 
   #rangeOf({ rangeId, min, max }: Lease): FeedRange {

@@ -349,8 +349,8 @@ export const REPAIR_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/tail/change-reader.ts',
-        find: "if (lsn === null) throw new PageError('a change has no lsn', scan.elementStart(row));",
-        replace: 'if (lsn === null) continue;',
+        find: '      if (lsn === null) throw lsnMissing();\n      lastTs',
+        replace: '      if (lsn === null) continue;\n      lastTs',
       },
     ],
     test: 'test/unit/engine/tail/change-reader.test.ts',

@@ -57,7 +57,7 @@ test.each<[string, string, unknown[]]>([
 });
 
 test.each([
-  ['a change without an LSN', `{${CURRENT},"metadata":{"operationType":"create"}}`, 'a change has no lsn'],
+  ['a change without an LSN', `{${CURRENT},"metadata":{"operationType":"create"}}`, 'has no _lsn'],
   [
     'a change without its document',
     '{"metadata":{"operationType":"replace","lsn":5}}',
