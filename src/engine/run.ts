@@ -9,6 +9,7 @@
  * settles what is in doubt.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
+import type { ServiceTime } from '../cosmos/account/service-time.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -49,6 +50,8 @@ export interface RunParts {
   readonly drain: AbortSignal;
   /** Ends the run at once. */
   readonly abort: AbortSignal;
+  /** The service's time, shared by all connections of a command; absent: each connection has its own. */
+  readonly serviceTime?: ServiceTime | undefined;
   /** The command, as the ledger records it. */
   readonly command?: string;
   /** Prints a message to the operator. */
@@ -142,8 +145,9 @@ async function withLedger<T>(
   parts: RunParts,
   body: (prepared: Prepared, accounts: Accounts) => Promise<T>,
 ): Promise<T> {
-  const { connections, drain, clock, log, command = COMMANDS[goal], say = (text) => log.info(text) } = parts;
-  using accounts = await connectBoth(connections, { signal: drain, clock, log });
+  const { connections, drain, clock, log, serviceTime } = parts;
+  const { command = COMMANDS[goal], say = (text) => log.info(text) } = parts;
+  using accounts = await connectBoth(connections, { signal: drain, clock, log, serviceTime });
   const prepared = await prepare(goal, { ...parts, accounts, signal: drain, say });
   const { ledger } = prepared;
   warnOfAge(ledger, parts);

@@ -3,6 +3,7 @@
  * changed; a difference is reported only if it is certain, and anything uncertain is reported as not proven.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
+import type { ServiceTime } from '../cosmos/account/service-time.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -51,6 +52,8 @@ export interface VerifyParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The service's time, shared by all connections of a command; absent: each connection has its own. */
+  readonly serviceTime?: ServiceTime | undefined;
   readonly signal: AbortSignal;
   /** Receives messages for the user. */
   readonly say?: (text: string) => void;
@@ -94,7 +97,7 @@ export async function verify(parts: VerifyParts): Promise<Verdict> {
 }
 
 async function compare(parts: VerifyParts): Promise<Verdict> {
-  const { spec, connections, clock, signal } = parts;
+  const { spec, connections, clock, log, signal, serviceTime } = parts;
   const [beganAtMs, beganMs] = [clock.now(), clock.monotonicMs()];
   const ledger = new LedgerView(spec.ledger);
   const moment = ledger.moment();
@@ -104,7 +107,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };
-  using accounts = await connectBoth(connections, { signal, clock, log: parts.log });
+  using accounts = await connectBoth(connections, { signal, clock, log, serviceTime });
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
   const comparison = { ...parts, ...opened, ledger, timing, beganAtMs, beganMs };
   if (parts.level !== 'count') return await compareDigests(comparison);

@@ -62,10 +62,10 @@ export interface ComparisonOrder {
 }
 
 export async function compareForCutover(
-  { spec, connections, clock, random, log, say = () => {} }: RunParts,
+  { spec, connections, clock, random, log, serviceTime, say = () => {} }: RunParts,
   { deadlineMs, signal, scope, onProgress = () => {}, lock }: ComparisonOrder,
 ): Promise<ComparisonResult> {
-  const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
+  const parts = { spec, connections, clock, random, log, serviceTime, signal, deadlineMs, onProgress };
   say('comparing both sides');
   const again = scope === 'what differed';
   const level = scope === 'changes' || scope === 'writes' ? 'changes' : 'digest';

@@ -23,12 +23,12 @@ const NAMES: Readonly<Record<string, Changeable>> = {
 
 /** Changes the named settings to those of the source, and reports every other difference. */
 export async function makeLikeSource(
-  { spec, connections, clock, random, log }: RunParts,
+  { spec, connections, clock, random, log, serviceTime }: RunParts,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly SettingOutcome[]> {
   const call = (): ControlCall => ({ signal, patience: new Patience({ clock, random }) });
-  using accounts = await connectBoth(connections, { signal, clock, log });
+  using accounts = await connectBoth(connections, { signal, clock, log, serviceTime });
   const { source, target: account } = accounts;
   const from = existing(await readContainer(source, spec.source, call()), spec.source);
   const to = existing(await readContainer(account, spec.target, call()), spec.target);

@@ -13,12 +13,20 @@ export interface BothAccounts extends Disposable {
   readonly target: Account;
 }
 
+export interface ConnectParts {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The service's time of a command that connects more than once, so that it warns of a wrong clock once. */
+  readonly serviceTime?: ServiceTime | undefined;
+}
+
 export async function connectBoth(
   { source, target }: Connections,
-  { signal, clock, log }: { readonly signal: AbortSignal; readonly clock: Clock; readonly log: Log },
+  { signal, clock, log, serviceTime = new ServiceTime(clock, log) }: ConnectParts,
 ): Promise<BothAccounts> {
   // Both sides share one service time, and the replies of both keep it right.
-  const options = { signal, clock, serviceTime: new ServiceTime(clock, log) };
+  const options = { signal, clock, serviceTime };
   const one = await connect(source, options);
   let other: Account;
   try {

@@ -4,6 +4,7 @@
  */
 import type { Context, RenderLine, Reporter, Result } from '../../cli/command.ts';
 import type { Goal, RunParts, RunSnapshot } from '../../engine/run.ts';
+import { ServiceTime } from '../../cosmos/account/service-time.ts';
 import { CosmigError, DeadLetterError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
@@ -26,7 +27,8 @@ export function runParts({ options, env, clock, signal, abortSignal, out, log }:
   const { spec, connections } = loadSpec({ options, env, clock });
   const [drain, abort] = [signal, abortSignal];
   const say = (text: string): void => out.note(text);
-  return { spec, connections, clock, random: systemRandom, log, drain, abort, say };
+  const serviceTime = new ServiceTime(clock, log);
+  return { spec, connections, clock, random: systemRandom, log, serviceTime, drain, abort, say };
 }
 
 /** Returns the result of a run that `--skip-if-running` has skipped, because another run holds the ledger. */

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig, envOf, withSpec } from '../../helpers/migration/typed.ts';
+import { runCosmig } from '../../helpers/run-cosmig.ts';
 import { clockAt, setClock } from '../../helpers/clock.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
@@ -117,6 +119,17 @@ test.each([61 * 60_000, -3 * 24 * 3600 * 1000])(
     expect(lines).toEqual([expect.stringContaining(said), expect.stringContaining(said)]);
   },
 );
+
+test('a cutover with a clock that is off -> said once, though it connects more than once', async () => {
+  await using move = await openMortal(3600);
+  await move.put(order('7', 'a', 'P'));
+  for (const argv of [['copy'], ['verify', '--deadline', '5s']])
+    expect((await cosmig(move, ...argv, '--ttl', 'remaining')).code).toBe(0);
+  const argv = ['cutover', '--writers-stopped', '--on-commit', 'true', '--quiet-for', '1s', '--watch', '1s'];
+  const flags = [...argv, '--ttl', 'remaining'];
+  const ran = await runCosmig(withSpec(flags), { env: envOf(move), clock: setClock(() => 61 * 60_000) });
+  expect([ran.code, ran.stderr.match(/this machine's clock is/g)]).toEqual([0, ["this machine's clock is"]]);
+});
 
 test('a clock that is off, and a wrong key -> the error names both', async () => {
   await using move = await openMortal(3600);
