@@ -12,12 +12,20 @@ const HEADINGS: Readonly<Record<Check['about'], string>> = {
   target: 'target',
 };
 
-/** Returns the lines of a check, or those of several checks that are skipped together. */
-export function checkText(checks: readonly Check[], previous: Check['about'] | undefined): string {
+/** Returns the heading under which a check is printed. The disk is checked last, when the number of documents is known. */
+export function headingOf({ about, name }: Check): string {
+  return name === 'disk' ? 'disk of the ledger' : HEADINGS[about];
+}
+
+/**
+ * Returns the lines of a check, or those of several checks that are skipped together. `heading` is the heading
+ * printed last.
+ */
+export function checkText(checks: readonly Check[], heading: string | undefined): string {
   const [check] = checks;
   if (check === undefined) return '';
-  const { about, state, message, why, hint } = check;
-  const lines = previous === about ? [] : [HEADINGS[about]];
+  const { state, message, why, hint } = check;
+  const lines = heading === headingOf(check) ? [] : [headingOf(check)];
   const skipped = state === 'skipped' ? `${checks.map(({ name }) => name).join(', ')}: ` : '';
   lines.push(...indented(`  ${state}`, skipped + message));
   if (why !== null) lines.push(...indented('    why', why));

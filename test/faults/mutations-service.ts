@@ -9,6 +9,9 @@ const SAME = 'src/cosmos/transport/same-container.ts';
 const RESERVATION = 'src/preflight/reservation.ts';
 const RESERVATION_TEST = 'test/integration/service/two-ledgers.test.ts';
 
+const NO_LSN_TEST = 'test/integration/service/feed-without-lsn.test.ts';
+const PROBE_TEST = 'test/integration/cli/doctor-probe.test.ts';
+
 export const SERVICE_RULES: readonly Rule[] = [
   {
     name: 'one-wrong-date-is-believed',
@@ -177,5 +180,102 @@ export const SERVICE_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/cutover/watch.test.ts',
     by: 'a replica that lags has nothing newer',
+  },
+  {
+    name: 'refusals-late-in-a-split-last-for-ever',
+    edits: [
+      {
+        file: 'src/cosmos/transport/trouble.ts',
+        find: "return status >= 500 ? unsure : 'fatal';",
+        replace: "return status >= 500 && substatus !== 21003 ? unsure : 'fatal';",
+      },
+    ],
+    test: 'test/unit/cosmos/transport/trouble.test.ts',
+    by: '503/21003',
+  },
+  {
+    name: 'copy-takes-documents-without-lsn-for-old',
+    edits: [
+      {
+        file: 'src/engine/copy/copy-reader.ts',
+        find: 'const lsn = versions.lsn(row);\n      if (lsn === null) throw lsnMissing();',
+        replace: 'const lsn = versions.lsn(row) ?? 0;',
+      },
+    ],
+    test: NO_LSN_TEST,
+    by: 'copy: a later page',
+  },
+  {
+    name: 'tail-takes-changes-without-lsn-for-old',
+    edits: [
+      {
+        file: 'src/engine/tail/change-reader.ts',
+        find: 'if (reading.lsn === null) throw lsnMissing();\n      if (reading.lsn > anchorLsn) {',
+        replace: 'if ((reading.lsn ?? 0) > anchorLsn) {',
+      },
+    ],
+    test: NO_LSN_TEST,
+    by: 'tail, reconcile',
+  },
+  {
+    name: 'verify-waits-for-a-change-without-lsn',
+    edits: [
+      {
+        file: 'src/verify/recheck/tail-probe.ts',
+        find: 'if (lsn === null) throw lsnMissing();\n    return lsn;',
+        replace: 'return lsn ?? 0;',
+      },
+    ],
+    test: NO_LSN_TEST,
+    by: 'the change that the tail has not replicated',
+  },
+  {
+    name: 'each-connection-warns-of-the-clock',
+    edits: [
+      {
+        file: 'src/cosmos/account/connect-both.ts',
+        find: 'const options = { signal, clock, serviceTime };',
+        replace: 'const options = { signal, clock, serviceTime: new ServiceTime(clock, log) };',
+      },
+    ],
+    test: 'test/integration/service/service-clock.test.ts',
+    by: 'a cutover with a clock that is off',
+  },
+  {
+    name: 'a-young-scratch-container-is-removed',
+    edits: [
+      {
+        file: 'src/cosmos/container/scratch.ts',
+        find: 'if (wasLeft && isYoung(',
+        replace: "if (wasLeft && name.container === '' && isYoung(",
+      },
+    ],
+    test: PROBE_TEST,
+    by: 'two runs with the same name',
+  },
+  {
+    name: 'probes-ask-an-account-that-is-too-weak',
+    edits: [
+      {
+        file: 'src/doctor/probes/run-probes.ts',
+        find: 'if (consistency !== null && TOO_WEAK.has(consistency)) throw',
+        replace: "if (consistency === '') throw",
+      },
+    ],
+    test: PROBE_TEST,
+    by: 'default consistency Eventual',
+  },
+  {
+    name: 'the-report-of-probes-is-written-after-the-removal',
+    edits: [
+      {
+        file: 'src/doctor/probes/run-probes.ts',
+        find: '    parts.onProbed(probed);\n    return probed;\n  } finally {\n    await removeAll(account, created, parts);',
+        replace:
+          '    await removeAll(account, created.splice(0), parts);\n    parts.onProbed(probed);\n    return probed;\n  } finally {\n    await removeAll(account, created, parts);',
+      },
+    ],
+    test: PROBE_TEST,
+    by: 'the containers cannot be removed',
   },
 ];

@@ -8,7 +8,7 @@ import type { Account } from '../account/client.ts';
 import { control, isAbsence, type ControlCall } from '../account/control-plane.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
 import type { AskedThroughput } from './create.ts';
-import { readContainer } from './inspect.ts';
+import { readContainer, type ContainerFacts } from './inspect.ts';
 
 export interface ScratchPlan {
   readonly name: ContainerName;
@@ -19,9 +19,12 @@ export interface ScratchPlan {
   readonly throughput: AskedThroughput;
 }
 
+/** A run needs about a minute. A scratch container that is younger than this may belong to a run that has not ended. */
+const IN_USE_MINUTES = 10;
+
 /**
  * Creates a container, after it has removed one that an interrupted run left. Returns whether there was one. Throws a
- * NotReadyError if another container has the name.
+ * NotReadyError if another container has the name, or if another run may still use the scratch container.
  */
 export async function createScratch(
   account: Account,
@@ -31,6 +34,7 @@ export async function createScratch(
   const there = await readContainer(account, name, call);
   const wasLeft = there !== undefined && there.keyPaths.join() === keyPaths.join();
   if (there !== undefined && !wasLeft) throw alreadyThere(name);
+  if (wasLeft && isYoung(there, account.serviceTime.nowTs())) throw mayBeInUse(name);
   if (wasLeft) await removeScratch(account, name, call);
   const { containers } = account.client.database(name.database);
   const ru = throughput.kind === 'manual' ? { throughput: throughput.ru } : {};
@@ -55,6 +59,19 @@ export async function createScratch(
 export async function removeScratch(account: Account, name: ContainerName, call: ControlCall): Promise<void> {
   const container = account.client.database(name.database).container(name.container);
   await control(account, call, async (options) => container.delete(options), isAbsence);
+}
+
+/** Whether a scratch container may belong to a run that has not ended, by its time of creation. */
+function isYoung({ definition }: ContainerFacts, nowTs: number): boolean {
+  const { _ts: createdTs } = definition;
+  return typeof createdTs === 'number' && nowTs - createdTs < IN_USE_MINUTES * 60;
+}
+
+function mayBeInUse({ database, container }: ContainerName): NotReadyError {
+  return new NotReadyError(`another cosmig doctor --probe may be using ${database}/${container}`, {
+    why: `the scratch container is less than ${IN_USE_MINUTES} minutes old`,
+    hint: `let that run end, or choose another name, for example --probe ${database}/cosmig-probe-2; if a run was killed, the next one after ${IN_USE_MINUTES} minutes removes the container`,
+  });
 }
 
 function alreadyThere({ database, container }: ContainerName): NotReadyError {

@@ -33,6 +33,8 @@ export interface ProbesParts extends Pick<DoctorParts, 'clock' | 'random' | 'log
   /** Called with the name of a scratch container that an earlier run left and this one removed. */
   readonly onLeftover: (name: ContainerName) => void;
   readonly onResult: (result: ProbeResult) => void;
+  /** Called with all answers before the containers are removed, since the removal may fail. */
+  readonly onProbed: (probed: Probed) => void;
 }
 
 /** What is reported of the account, since answers may depend on it. Contains no names. */
@@ -58,6 +60,9 @@ export function scratchNames({ database, container }: ContainerName): readonly C
   return ['', '-levels', '-expiring'].map((end) => ({ database, container: container + end }));
 }
 
+/** Consistency levels with which an account refuses reads with session consistency (fact SVC-68). */
+const TOO_WEAK: ReadonlySet<string> = new Set(['Eventual', 'ConsistentPrefix']);
+
 /** Asks an account all probes. */
 export async function runProbes(parts: ProbesParts): Promise<Probed> {
   const { connection, clock, signal, name } = parts;
@@ -65,6 +70,8 @@ export async function runProbes(parts: ProbesParts): Promise<Probed> {
   using account = await connect(connection, { signal, clock });
   const call = callOf(parts);
   const described = await describeAccount(account, call);
+  const consistency = described?.consistency ?? null;
+  if (consistency !== null && TOO_WEAK.has(consistency)) throw tooWeak(consistency);
   const database = await readDatabase(account, name.database, call);
   if (database === undefined) throw noDatabase(name);
   const isServerless = database.shared?.kind === 'serverless';
@@ -84,16 +91,18 @@ export async function runProbes(parts: ProbesParts): Promise<Probed> {
     }
     const scratch = await scratchOf(account, parts);
     const results = await askAll(scratch, parts);
-    return {
+    const probed: Probed = {
       account: {
         throughput: isServerless ? 'serverless' : 'provisioned',
-        consistency: described?.consistency ?? null,
+        consistency,
         regions: described?.regions.length ?? 0,
         multiWrite: described?.multiWrite ?? false,
         allVersions: scratch.hasAllVersions,
       },
       results,
     };
+    parts.onProbed(probed);
+    return probed;
   } finally {
     await removeAll(account, created, parts);
   }
@@ -236,6 +245,13 @@ function needsKey(): NotReadyError {
   return new NotReadyError('an identity of Entra ID cannot create the scratch containers', {
     why: 'its roles cover documents; containers are created with the account key',
     hint: 'set the account key in COSMIG_SOURCE_KEY for cosmig doctor --probe',
+  });
+}
+
+function tooWeak(consistency: string): NotReadyError {
+  return new NotReadyError('the account refuses reads with session consistency', {
+    why: `its default consistency is ${consistency}, and cosmig asks for session consistency, also in most of the questions; nothing was created`,
+    hint: 'set the default to Session, with which requests cost the same: az cosmosdb update --name ACCOUNT --resource-group GROUP --default-consistency-level Session',
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Result } from '../../cli/command.ts';
 import type { Check } from '../../doctor/check.ts';
 import { migrationName } from '../../spec/migration-name.ts';
-import { checkText, errorForChecks, summaryText } from '../doctor.ts';
+import { checkText, errorForChecks, headingOf, summaryText } from '../doctor.ts';
 import { errorJson } from '../format.ts';
 import type { DOCTOR_RESULT } from '../json/tool-results.ts';
 import type { TypeOf } from '../json/schema.ts';
@@ -13,11 +13,11 @@ export async function runDoctor(context: SpecContext): Promise<Result> {
   const { spec, connections, clock, random, log } = runParts(context);
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { examine } = await import('../../doctor/doctor.ts');
-  let previous: Check['about'] | undefined;
+  let heading: string | undefined;
   const onChecks = (made: readonly Check[]): void => {
     // Not awaited: the few lines fit into the buffer of stdout.
-    void out.line(checkText(made, previous));
-    previous = made[0]?.about;
+    void out.line(checkText(made, heading));
+    heading = made[0] === undefined ? heading : headingOf(made[0]);
   };
   const checks = await examine({ spec, connections, env, clock, random, log, signal, onChecks });
   const error = errorForChecks(checks);

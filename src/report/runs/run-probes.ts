@@ -1,7 +1,8 @@
 /** Runs `cosmig doctor --probe` and shows each answer as it comes. */
 import type { Result } from '../../cli/command.ts';
 import type { ProbeResult } from '../../doctor/probes/probe.ts';
-import { UsageError } from '../../lib/errors.ts';
+import type { Probed } from '../../doctor/probes/run-probes.ts';
+import { UsageError, type CosmigError } from '../../lib/errors.ts';
 import { isLoopback } from '../../spec/connection.ts';
 import { parseContainerName, type ContainerName } from '../../spec/input/values.ts';
 import { errorJson } from '../format.ts';
@@ -60,7 +61,11 @@ export async function runProbesFor(
   };
   const onLeftover = ({ database, container }: ContainerName): void =>
     out.note(`removed ${database}/${container}, which an interrupted run had left`);
-  const probed = await runProbes({
+  let unwritten: CosmigError | undefined;
+  const onProbed = (probed: Probed): void => {
+    if (report !== undefined) unwritten = writeProbesReport(report, probesReport(probed, clock.now()));
+  };
+  const { results } = await runProbes({
     connection,
     clock,
     random: systemRandom,
@@ -70,10 +75,8 @@ export async function runProbesFor(
     name,
     onLeftover,
     onResult,
+    onProbed,
   });
-  const { results } = probed;
-  const shown = probesReport(probed, clock.now());
-  const unwritten = report === undefined ? undefined : writeProbesReport(report, shown);
   const error = unwritten ?? errorForProbes(results);
   const where = report === undefined || unwritten !== undefined ? [] : [reportText(report)];
   const json: TypeOf<typeof PROBES_RESULT> = {

@@ -5,12 +5,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PROBES } from '../../../src/doctor/probes/all.ts';
 import { UNASKED } from '../../../src/doctor/probes/unasked.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { setClock } from '../../helpers/clock.ts';
 import { DEVIATION_ROWS } from '../../helpers/migration/deviations.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf, typed } from '../../helpers/migration/typed.ts';
 import { startCosmig } from '../../helpers/process/cosmig-process.ts';
 import { until } from '../../helpers/wait.ts';
-import { CosmigRun, type Ran } from '../../helpers/run-cosmig.ts';
+import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 
 /** Without any setting of a migration, which there may not be yet. */
 const ASK = ['doctor', '--probe', 'shop/cosmig-probe'];
@@ -84,8 +85,19 @@ describe('cosmig doctor --probe', () => {
       'cosmig-probe-levels',
       'orders',
     ]);
-    const ran = await typed(move, ...ASK);
+    // Another run may be using them. It is refused by name, and nothing is removed.
+    const early = await typed(move, ...ASK);
+    expect([early.code, early.stderr]).toEqual([
+      3,
+      expect.stringContaining('may be using shop/cosmig-probe'),
+    ]);
+    expect(await containersOf(move)).toContain('cosmig-probe-expiring');
+    const later = { dateOffMs: 11 * 60_000 };
+    const ops = ['account', 'database', 'container', 'pkranges', 'read-feed', 'batch', 'query'] as const;
+    await move.admin.faults(ops.map((op) => ({ match: { op }, effect: later })));
+    const ran = await runCosmig(ASK, { env: envOf(move), clock: setClock(() => later.dateOffMs) });
     expect(ran.stderr).toContain('removed shop/cosmig-probe, which an interrupted run had left');
+    await move.admin.faults([]);
     expect([ran.code, await containersOf(move)]).toEqual([0, ['by-tenant', 'orders']]);
   });
 
@@ -96,6 +108,34 @@ describe('cosmig doctor --probe', () => {
     expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('it is not a scratch container')]);
     expect(await containersOf(move)).toEqual(['by-tenant', 'cosmig-probe-levels', 'orders']);
   });
+
+  test('two runs with the same name -> the second is refused, and the first is not disturbed', async () => {
+    const run = new CosmigRun(ASK, { env: envOf(move), clock: systemClock });
+    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+    expect((await typed(move, ...ASK)).code).toBe(3);
+    expect((await run.ended).code).toBe(0);
+    expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
+  });
+
+  test('the containers cannot be removed -> the report is written, and the error names them', async () => {
+    const report = join(dirname(move.ledgerPath), 'probes.json');
+    const run = new CosmigRun([...ASK, '--report', report], { env: envOf(move), clock: systemClock });
+    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+    await move.admin.faults([{ match: { op: 'container' }, effect: { status: 400 } }]);
+    const ran = await run.ended;
+    expect([ran.code, ran.stderr]).toEqual([6, expect.stringContaining('could not be removed')]);
+    expect((JSON.parse(readFileSync(report, 'utf8')) as Asked).probes.length).toBe(PROBES.length);
+  });
+
+  test.each(['Eventual', 'ConsistentPrefix'])(
+    'default consistency %s -> refused with the reason, before anything is created',
+    async (consistency) => {
+      await move.admin.account({ consistency });
+      const ran = await typed(move, ...ASK);
+      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining(`consistency is ${consistency}`)]);
+      expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
+    },
+  );
 
   test('an account that refuses to create containers -> says that nothing was created', async () => {
     await move.admin.faults([{ match: { op: 'container' }, after: 1, effect: { status: 403 } }]);

@@ -55,7 +55,7 @@ describe('cosmig doctor', () => {
       'this machine',
       'source',
       'target',
-      'this machine',
+      'disk of the ledger',
       '18 checks: 18 ok',
       'Not visible to cosmig: throughput buckets, priority-based execution, merged',
       'partitions, and how long the change feed keeps deletes (docs/migration.md).',
