@@ -13,6 +13,7 @@ import { LocalAccount } from '../account/account.ts';
 import { runBackground } from '../partitions/background.ts';
 import { serverNames } from './callers.ts';
 import { selfSignedCertificate } from './certificate.ts';
+import { endpointHost } from './endpoint-host.ts';
 import { Dispatcher } from './dispatch.ts';
 import { Refusal } from './refusal.ts';
 
@@ -156,8 +157,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     // By default Node itself refuses an unknown `expect` header. Here the header is ignored.
     server.on('checkExpectation', handle);
     const port = await listen(server, options);
-    const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
-    const endpoint = `${options.https ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+    const endpoint = `${options.https ? 'https' : 'http'}://${await endpointHost(options.host)}:${port}/`;
     dispatcher.endpoint = endpoint;
     const ended = runBackground(account, stopping.signal).catch((error: unknown) => {
       throw asDatabaseError(error, options.data);
