@@ -48,6 +48,13 @@ describe('trouble: damaged bodies, and servers that do not answer', () => {
     ],
     ['no replies', [{ hang: 'before' }, { hang: 'after' }, { reset: 'before' }, { reset: 'after' }]],
     ['refusals that pass', [{ status: 408 }, { status: 449 }, { status: 500 }, { status: 503 }]],
+    [
+      'refusals late in a split',
+      [
+        { status: 503, substatus: 21003 },
+        { status: 503, substatus: 21004 },
+      ],
+    ],
   ];
   /** Each once, at so many requests from one to the next. */
   const each = (match: FaultRule['match'], effects: readonly FaultEffect[], apart: number): FaultRule[] =>

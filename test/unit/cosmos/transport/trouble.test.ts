@@ -61,6 +61,8 @@ const TABLE = [
   [503, 0, 'transient', 'ambiguous', 'ambiguous'],
   [503, 20001, 'transient', 'ambiguous', 'ambiguous'],
   [503, 21001, 'transient', 'ambiguous', 'ambiguous'],
+  [503, 21003, 'transient', 'ambiguous', 'ambiguous'],
+  [503, 21004, 'transient', 'ambiguous', 'ambiguous'],
   [504, 0, 'transient', 'ambiguous', 'ambiguous'],
 ] as const;
 
