@@ -154,7 +154,7 @@ const LACKING: Readonly<Record<MigrationSpec['missingKey'], string>> = {
   fail: 'the first of them stops the copy',
 };
 
-function* settingWarnings({ source, target, differences, sample }: FindingParts): Generator<Warning> {
+function* settingWarnings({ spec, source, target, differences, sample }: FindingParts): Generator<Warning> {
   if (target === null) return;
   const [from, to] = [source.defaultTtl, target.defaultTtl];
   const ttl = { kind: 'ttl', hint: "set the target's TTL like the source's" } as const;
@@ -170,11 +170,14 @@ function* settingWarnings({ source, target, differences, sample }: FindingParts)
       message: `TTL is ${ttlText(to)} in the target`,
       why: `it is ${ttlText(from)} in the source: documents that live there would expire in the target`,
     };
-  } else if (to === -1 && from === null && sample.withTtl > 0) {
+  } else if (to === -1 && from === null && (sample.withTtl > 0 || spec.ttl === 'remaining')) {
     yield {
       ...ttl,
       message: 'TTL is on in the target and off in the source',
-      why: `${sample.withTtl} sampled documents have a ttl without effect in the source, and would expire in the target`,
+      why:
+        sample.withTtl > 0
+          ? `${sample.withTtl} sampled documents have a ttl without effect in the source, and would expire in the target`
+          : 'a document with a ttl of its own, which has no effect in the source, would expire in the target',
     };
   }
   const unique = differences.find(({ setting }) => setting === 'unique keys');
@@ -203,7 +206,8 @@ export function* notesOf(parts: FindingParts): Generator<string> {
   if (source.defaultTtl !== null) {
     if (spec.ttl === 'restart')
       yield `TTL is ${ttlText(source.defaultTtl)} in the source: the countdown of each document starts again when it is copied`;
-  } else if (spec.ttl === 'remaining') yield 'TTL is off in the source, so --ttl remaining changes nothing';
+  } else if (spec.ttl === 'remaining' && (target?.defaultTtl ?? null) === null)
+    yield 'TTL is off in the source, so --ttl remaining changes nothing';
   if (uniqueKeysIn(source))
     yield 'unique keys apply within a key value: the new key groups other documents together';
   if (source.hasSystemKey)

@@ -513,4 +513,28 @@ export const VERIFY_RULES: readonly Rule[] = [
     test: 'test/integration/verify/recheck/expiry.test.ts',
     by: 'TTL of the source was changed',
   },
+  {
+    name: 'originals-without-expiry-are-not-compared',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: "      spec.ttl === 'remaining' && source.facts.defaultTtl === null && target.facts.defaultTtl !== null,",
+        replace: '      target.facts.defaultTtl === 0,',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'without a default',
+  },
+  {
+    name: 'a-small-sample-proves-that-no-copy-expires',
+    edits: [
+      {
+        file: 'src/preflight/findings.ts',
+        find: "(sample.withTtl > 0 || spec.ttl === 'remaining')",
+        replace: 'sample.withTtl > 0',
+      },
+    ],
+    test: 'test/unit/preflight/findings.test.ts',
+    by: 'no sampled ttl',
+  },
 ];

@@ -131,6 +131,8 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
     marker: markerOf(spec.deletes),
     targetTtl: target.facts.defaultTtl,
+    isEndless:
+      spec.ttl === 'remaining' && source.facts.defaultTtl === null && target.facts.defaultTtl !== null,
   };
   const report = progressReporter(comparison);
   if (begun.stage === 'reading') {

@@ -1,6 +1,6 @@
 /**
  * Computes when documents expire. Where the mover rewrites `ttl`, a comparison ignores the bytes of `ttl` and compares
- * the times of expiry. Invariant: in `restart` mode the mover copies `ttl` unchanged, and nothing here has an effect.
+ * the times of expiry. In `restart` mode the mover copies `ttl` unchanged, and a comparison of bytes covers it.
  */
 import { decodeNumber, integerAt } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
@@ -40,16 +40,11 @@ export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
 }
 
 /**
- * Returns when a target document expires, in seconds since the epoch; undefined: never, or expiry is not compared.
- * `defaultTtl` is that of the target container. If time to live is switched off there, the instant is the one at which
+ * Returns when a target document expires, in seconds since the epoch; undefined: never. `defaultTtl` is that of the target container. If time to live is switched off there, the instant is the one at which
  * the document would expire: the cutover may switch it on, and the difference of the settings is reported.
  */
-export function targetExpiry(
-  scan: PageScan,
-  row: number,
-  { ttl, defaultTtl }: { readonly ttl: RekeyOptions['ttl']; readonly defaultTtl: number | null },
-): number | undefined {
-  return ttl.mode === 'restart' ? undefined : expiryOf(scan, row, defaultTtl ?? OFF);
+export function targetExpiry(scan: PageScan, row: number, defaultTtl: number | null): number | undefined {
+  return expiryOf(scan, row, defaultTtl ?? OFF);
 }
 
 function expiryOf(scan: PageScan, row: number, defaultTtl: number): number | undefined {

@@ -28,11 +28,16 @@ export interface RowOptions {
   readonly marker: Path | null;
   /** The default TTL of the target in seconds; -1: on, without a default; null: off. */
   readonly targetTtl: number | null;
+  /**
+   * Whether copies must live for ever because their originals do: `--ttl remaining`, with TTL off in the source and on
+   * in the target. The mover writes each `ttl` unchanged in that case. Absent: no.
+   */
+  readonly isEndless?: boolean;
 }
 
 /** Returns whether copies must expire with their originals, so that the instants of expiry are compared. */
-export function comparesInstants({ rekey }: RowOptions): boolean {
-  return rekey.ttl.mode === 'remaining';
+export function comparesInstants({ rekey, isEndless = false }: RowOptions): boolean {
+  return rekey.ttl.mode === 'remaining' || isEndless;
 }
 
 /** Returns the paths that the scan must find in each document. */
@@ -83,6 +88,8 @@ export class SourceRows {
     this.#rekey = new Rekey(scan, options.rekey);
     this.#marker = options.marker === null ? undefined : scan.nodeAt(options.marker);
     this.#isCarried = plan.additionPaths.length === 0 && ttl.mode === 'restart';
+    // An entry of the kernel has no instant.
+    const isForKernel = this.#isCarried && !comparesInstants(options);
     this.nameNodes = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
     const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.entryNodes = {
@@ -91,7 +98,7 @@ export class SourceRows {
       name: [...this.nameNodes, ...slot],
       stop: this.#marker,
       plainKeyBytesMax: PLAIN_KEY_BYTES_MAX,
-      documentBytesMax: this.#isCarried ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
+      documentBytesMax: isForKernel ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
     };
   }
 
@@ -155,7 +162,7 @@ export class TargetRows {
   readonly #out = new ByteOutput();
 
   constructor(scan: PageScan, options: RowOptions) {
-    const { plan, ttl } = options.rekey;
+    const { plan } = options.rekey;
     const { id } = scan.nodes;
     this.#scan = scan;
     this.#options = options;
@@ -169,17 +176,17 @@ export class TargetRows {
       name: this.nameNodes,
       stop: undefined,
       plainKeyBytesMax: undefined,
-      documentBytesMax: ttl.mode === 'restart' ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
+      documentBytesMax: comparesInstants(options) ? NONE_BYTES_MAX : DOCUMENT_BYTES_MAX,
     };
   }
 
   read(row: number): void {
     const { words } = this;
-    const { targetTtl: defaultTtl, rekey } = this.#options;
+    const { targetTtl, rekey } = this.#options;
     const { ttl } = rekey;
     this.#placement.read(row);
     words.set(this.#placement.hashes);
-    this.expiry = targetExpiry(this.#scan, row, { ttl, defaultTtl });
+    this.expiry = comparesInstants(this.#options) ? targetExpiry(this.#scan, row, targetTtl) : undefined;
     if (ttl.mode === 'restart') {
       this.#scan.hashContent(row, words, CONTENT);
       this.sizeBytes = keptBytes(this.#scan, row);

@@ -134,6 +134,12 @@ describe('preflight warnings: TTL', () => {
     expect(kinds(of)).toEqual(expected);
     expect(kinds({ ...of, more: { target: null } })).toEqual([]);
   });
+
+  test('--ttl remaining, off in the source and on in the target, no sampled ttl -> a warning, no comfort', () => {
+    const of: Case = { target: { defaultTtl: -1 }, more: { spec: { ...spec, ttl: 'remaining' } } };
+    expect(kinds(of)).toEqual(['ttl']);
+    expect(notes(of)).not.toContain('changes nothing');
+  });
 });
 
 describe('preflight warnings: other settings', () => {

@@ -104,6 +104,47 @@ test('verify: originals never expire, copies do by the default of the target -> 
   });
 });
 
+describe('verify: TTL is off in the source and on in the target', () => {
+  test.each([
+    ['without a default', -1, ['o3']],
+    ['with a default', 9000, ['o1', 'o3']],
+  ])(
+    '%s -> every copy that would expire is listed, and no cutover commits',
+    async (_how, defaultTtl, ids) => {
+      await using move = await Move.open({ flags, target: { defaultTtl } });
+      await putAll(move, [order(1), { ...order(2), ttl: -1 }, { ...order(3), ttl: TTL_S }]);
+      await move.run('copy');
+      const found = await verifyMove(move, { flags });
+      expect([found.equal, found.differences.different]).toEqual([false, ids.length]);
+      expect(found.samples.map(({ id }) => id).toSorted()).toEqual(ids);
+      // A repair cannot change when the copies expire: the setting of the target is wrong.
+      const run = move.parts();
+      const cutover = runCutover(run, {
+        ...CUTOVER,
+        prove: (signal, scope) => compareForCutover(run, { deadlineMs: 10_000, signal, scope }),
+      });
+      await expect(cutover).rejects.toMatchObject({
+        exitCode: 3,
+        message: expect.stringContaining('not equal'),
+      });
+    },
+  );
+
+  test('no copy expires -> equal', async () => {
+    await using move = await Move.open({ flags, target: ON });
+    await putAll(move, [order(1), { ...order(2), ttl: -1 }]);
+    await move.run('copy');
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({ equal: true });
+  });
+
+  test('off in the target too -> a ttl has no effect, and both sides are equal', async () => {
+    await using move = await Move.open({ flags });
+    await putAll(move, [{ ...order(3), ttl: TTL_S }]);
+    await move.run('copy');
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({ equal: true });
+  });
+});
+
 test.each([
   ['on both sides', TTL_S, { equal: true }],
   // The copy has expired long before its original.
