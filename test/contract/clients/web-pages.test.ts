@@ -4,7 +4,6 @@
  */
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
-import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { CosmosClient } from '@azure/cosmos';
 import { expect, it } from 'vitest';
@@ -23,6 +22,13 @@ import { forEachBackend } from '../backend.ts';
 const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
   list?.some(({ address }) => address === '::1'),
 );
+
+async function databasesBySdk({ connectionString }: TestEmulator): Promise<unknown[]> {
+  const client = new CosmosClient(connectionString);
+  const { resources } = await client.databases.readAll().fetchAll();
+  client.dispose();
+  return resources;
+}
 
 interface Page {
   readonly headers: Headers;
@@ -91,13 +97,8 @@ forEachBackend('web pages', (backend) => {
     async () => {
       await using emulator = await startTestEmulator({ host: '::1' });
       const { host } = new URL(emulator.endpoint);
-      const localhost = await lookup('localhost', { all: true });
-      if (localhost.some(({ address }) => address === '::1')) {
-        // Microsoft's SDK cannot use an address in brackets.
-        const client = new CosmosClient(emulator.connectionString);
-        expect((await client.databases.readAll().fetchAll()).resources).toEqual([]);
-        client.dispose();
-      }
+      // Microsoft's SDK cannot use an address in brackets. The endpoint has one only if `localhost` is not `::1` here.
+      expect(host.startsWith('[') ? [] : await databasesBySdk(emulator)).toEqual([]);
       expect((await state({ emulator, headers: {} })).status).toBe(200);
       expect((await databases({ emulator, headers: { host } })).status).toBe(200);
       for (const foreign of ['evil.example', '[2001:db8::7]:8081', '[::ffff:192.0.2.7]'])

@@ -116,7 +116,7 @@ describe('verify: TTL is off in the source and on in the target', () => {
       await move.run('copy');
       const found = await verifyMove(move, { flags });
       expect([found.equal, found.differences.different]).toEqual([false, ids.length]);
-      expect(found.samples.map(({ id }) => id).toSorted()).toEqual(ids);
+      expect(new Set(found.samples.map(({ id }) => id))).toEqual(new Set(ids));
       // A repair cannot change when the copies expire: the setting of the target is wrong.
       const run = move.parts();
       const cutover = runCutover(run, {
