@@ -25,7 +25,7 @@ export class PageError extends ServiceError {
  */
 export function lsnMissing(): ServiceError {
   return new ServiceError('a document in a change feed has no _lsn', {
-    why: 'cosmig orders changes by it; the service adds it to every document in a feed',
+    why: 'it gives changes their order; the service adds it to every document in a feed',
     hint: 'check whether a proxy in between changes replies; if there is none, run cosmig doctor --probe and report the result',
   });
 }

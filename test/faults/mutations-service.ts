@@ -191,7 +191,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/unit/cosmos/transport/trouble.test.ts',
-    by: '503/21003',
+    by: ' -> a read is ',
   },
   {
     name: 'copy-takes-documents-without-lsn-for-old',

@@ -250,7 +250,7 @@ function needsKey(): NotReadyError {
 
 function tooWeak(consistency: string): NotReadyError {
   return new NotReadyError('the account refuses reads with session consistency', {
-    why: `its default consistency is ${consistency}, and cosmig asks for session consistency, also in most of the questions; nothing was created`,
+    why: `its default consistency is ${consistency}, and a migration needs session consistency, as most of the questions do; nothing was created`,
     hint: 'set the default to Session, with which requests cost the same: az cosmosdb update --name ACCOUNT --resource-group GROUP --default-consistency-level Session',
   });
 }
