@@ -37,8 +37,8 @@ export interface OutputOptions {
 }
 
 /**
- * The time between two lines of progress without a live line. It grows with the duration of the run, so that a long
- * run does not fill a log.
+ * The time between two lines of progress when there is no live line, a line of the terminal that changes in place. It
+ * grows with the duration of the run, so that a long run does not fill a log.
  */
 const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 

@@ -39,7 +39,7 @@ export const set = (...items: readonly Uint8Array[]): Buffer => wrap(TAG.set, ..
 export const octetString = (bytes: Uint8Array): Buffer => wrap(TAG.octetString, bytes);
 export const utf8 = (text: string): Buffer => wrap(TAG.utf8, Buffer.from(text, 'utf8'));
 export const yes = (): Buffer => wrap(TAG.boolean, Buffer.from([0xff]));
-/** Writes `[number] IMPLICIT`: the tag, then the bytes as they are. */
+/** Writes a value of the ASN.1 type `[number] IMPLICIT`: its only tag is `number`, so `bytes` must not have a tag. */
 export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.context | number, bytes);
 /** Writes `[number] EXPLICIT`: the tag, then a complete element. */
 export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);

@@ -29,9 +29,9 @@ export type CopiedChange = Change & { readonly version: Version & { readonly slo
 type Owner = Pick<CopyPage, 'nowTs' | 'ended'>;
 
 /*
- * The marks of an entry say where its operation begins in `pieces`, where its document begins, and where both end: as
- * three numbers of pieces, then as three numbers of bytes. Next come the start and the end, in the page, of each
- * value that names the document; last, those of its etag.
+ * The marks of an entry. The first six are three positions, each given twice: where its operation begins, where its
+ * document begins, and where both end; first as indexes in `pieces`, then as offsets in the bytes of all pieces. Next
+ * come the start and the end, in the page, of each value that names the document; last, those of its etag.
  */
 const OPERATION_PIECE = 0;
 const DOCUMENT_PIECE = 1;

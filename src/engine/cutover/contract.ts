@@ -60,7 +60,10 @@ export interface AfterCommitOptions {
     signal: AbortSignal,
   ) => Promise<readonly SettingOutcome[]>;
   readonly say: (text: string) => void;
-  /** How long the source must receive no write before the commit. After the commit: the time between two looks at it. */
+  /**
+   * Before the commit: how long the source must receive no write. After the commit: how long to wait between two looks at
+   * the source for late writes.
+   */
   readonly quietMs: number;
   /** How long to watch the source for late writes after the commit. */
   readonly watchMs: number;

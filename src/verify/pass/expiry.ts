@@ -54,7 +54,10 @@ function expiryOf(scan: PageScan, row: number, defaultTtl: number): number | und
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
 
-/** Returns the service time with which Rekey computes TTL_MARK as the remaining `ttl`. */
+/**
+ * Returns the service time to give to Rekey, so that it writes TTL_MARK as the `ttl` of the copy of a document that
+ * expires at `expiry`. If `expiry` is undefined, Rekey leaves `ttl` as it is, whatever the time.
+ */
 export function markingTs(expiry: number | undefined): number {
   return expiry === undefined ? 0 : expiry - TTL_MARK;
 }
