@@ -66,15 +66,25 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
  */
 function announceComparison(context: RunContext, { compareAllMs, deadlineMs, say }: CutoverOptions): void {
   const reason = reasonToCompareAll(context);
-  const takesMs = compareAllMs?.() ?? 0;
+  const knownMs = compareAllMs?.() ?? null;
+  const takesMs = knownMs ?? 0;
   const advice = reason === null || reason.advice === null ? '' : `; ${reason.advice}`;
-  if (takesMs <= deadlineMs) {
-    if (reason !== null) say(`${reason.why}: all documents will be compared with writers stopped${advice}`);
+  const readIn = `the last comparison of all documents read both sides in ${formatSeconds(takesMs)}`;
+  const took = `${readIn}, and --deadline is ${formatSeconds(deadlineMs)}`;
+  const isTooLong = takesMs > deadlineMs;
+  if (reason === null) {
+    // Documents that have expired and are not purged are in the ledger's numbers, and not in those of the service.
+    if (context.expires)
+      say(
+        `documents expire: if some have expired and are not purged yet, all documents will be compared with writers stopped${isTooLong ? ', and the cutover will not finish in time' : ''}${knownMs === null ? '' : `; ${isTooLong ? took : readIn}`}`,
+      );
+    else if (isTooLong)
+      say(`if a side has lost documents unnoticed, the cutover will not finish in time: ${took}`);
     return;
   }
-  const took = `the last comparison of all documents read both sides in ${formatSeconds(takesMs)}, and --deadline is ${formatSeconds(deadlineMs)}`;
-  if (reason === null) {
-    say(`if a side has lost documents unnoticed, the cutover will not finish in time: ${took}`);
+  if (!isTooLong) {
+    const estimate = knownMs === null ? '' : `; ${readIn}`;
+    say(`${reason.why}: all documents will be compared with writers stopped${estimate}${advice}`);
     return;
   }
   throw new NotReadyError('the comparison would take longer than the writers may be stopped', {

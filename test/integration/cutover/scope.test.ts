@@ -109,6 +109,41 @@ test.each([
   },
 );
 
+test.each([
+  [3000, '; the last comparison of all documents read both sides in 3.0 s'],
+  [
+    61_000,
+    ', and the cutover will not finish in time; the last comparison of all documents read both sides in 61 s, and --deadline is 60 s',
+  ],
+])(
+  'cutover: documents have expired and are not purged, deletes are reported, all take %d ms -> said at the gate, and compared',
+  async (takesMs, end) => {
+    const settings = { avad: true, ttlPurgeDelayMs: 600_000 };
+    await using move = await proven({ settings, source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    await move.put(order(40, { ttl: 1 }), order(41, { ttl: 1 }));
+    await move.run('catch-up');
+    await move.admin.clock(5000);
+    const run = move.parts();
+    const said: string[] = [];
+    let isSaid: boolean | undefined;
+    const result = await runCutover(run, {
+      ...CUTOVER,
+      say: (line) => said.push(line),
+      stopWriters: async () => void (isSaid = said.some((line) => line.startsWith('documents expire: '))),
+      deadlineMs: 60_000,
+      compareAllMs: () => takesMs,
+      prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 20_000, signal, scope }),
+    });
+    expect(result).toMatchObject({ phase: 'committed', proof: { compared: 'all' } });
+    expect([isSaid, said.filter((line) => line.startsWith('documents expire: '))]).toEqual([
+      true,
+      [
+        `documents expire: if some have expired and are not purged yet, all documents will be compared with writers stopped${end}`,
+      ],
+    ]);
+  },
+);
+
 test('cutover: how long it took to compare all documents -> known, also after a comparison of changes', async () => {
   await using move = await proven();
   const { spec } = move.parts();
