@@ -1,7 +1,7 @@
 /** The result of a cutover, as text for people and as JSON for scripts. */
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
-import type { ProofBasis } from '../state/journal.ts';
+import type { ProofBasis, Repaired } from '../state/journal.ts';
 import { AfterCommitError, MismatchError, type CosmigError } from '../lib/errors.ts';
 import { failedAfterCommit } from '../spec/refusals.ts';
 import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type TextRow } from './format.ts';
@@ -12,10 +12,12 @@ export function cutoverJson({
   committedAtMs,
   stoppedMs,
   proof,
+  repaired,
   settings,
   lateWrites,
 }: CutoverResult): TypeOf<typeof CUTOVER_PART> {
-  return { committedAt: isoTime(committedAtMs), stoppedMs, proof: proofJson(proof), settings, lateWrites };
+  const committedAt = isoTime(committedAtMs);
+  return { committedAt, stoppedMs, proof: proofJson(proof), repaired, settings, lateWrites };
 }
 
 function proofJson(proof: ProofBasis | null): TypeOf<typeof CUTOVER_PART>['proof'] {
@@ -34,11 +36,18 @@ function proofText({ compared, sinceMs, documents }: ProofBasis): string {
   return `all changes${since} were compared${counted}, as many as the ledger knows`;
 }
 
+function repairedText({ documents, byOthers, ids }: Repaired): string {
+  const others = byOthers === 0 ? '' : `, ${formatCount(byOthers)} changed in the target by another process`;
+  const more = documents > ids.length ? ', ...' : '';
+  return `${pluralize(documents, 'document')} while writers were stopped${others}: ${ids.join(', ')}${more}`;
+}
+
 /** Returns the rows of the cutover, which are shown below the rows of the run. */
 export function cutoverText({
   committedAtMs,
   stoppedMs,
   proof,
+  repaired,
   settings,
   lateWrites,
 }: CutoverResult): string {
@@ -46,6 +55,7 @@ export function cutoverText({
   return table([
     ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],
     ...(proof === null ? [] : ([['proof', proofText(proof)]] as const)),
+    ...(repaired.documents === 0 ? [] : ([['repaired', repairedText(repaired)]] as const)),
     ...settings.flatMap(settingRows),
     ['late writes', late.length === 0 ? 'none' : `NOT REPLICATED: ${late.join('; ')}`],
   ]);

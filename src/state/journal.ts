@@ -29,6 +29,18 @@ export interface ProofBasis {
   readonly documents: { readonly source: number; readonly target: number } | null;
 }
 
+/** The documents that a cutover repaired in the target while the writers were stopped. */
+export interface Repaired {
+  readonly documents: number;
+  /**
+   * How many of them differed only after both sides had been found equal, since another process had changed them in the
+   * target.
+   */
+  readonly byOthers: number;
+  /** The ids of some of the documents, as JSON texts. Those of `byOthers` come first. */
+  readonly ids: readonly string[];
+}
+
 /** What a cutover committed. */
 export interface Commitment {
   /** How long the writers were stopped. */
@@ -36,6 +48,8 @@ export interface Commitment {
   /** Settings of the target that the cutover has to set to the source's values after the commit. */
   readonly likeSource: readonly string[];
   readonly proof: ProofBasis | null;
+  /** Absent in the journals of older versions. */
+  readonly repaired?: Repaired;
 }
 
 /** Documents of one source range that were changed after the writers were stopped. */
@@ -74,12 +88,13 @@ export type JournalEvent =
 export type JournalEntry = JournalEvent & { readonly number: number; readonly atMs: number };
 
 /** The commit of the migration, and the events that followed it. */
-export interface Committed extends Commitment {
+export interface Committed extends Required<Commitment> {
   readonly atMs: number;
   readonly since: ReadonlySet<JournalEvent['event']>;
 }
 
 const PHASE = 'phase ';
+const NONE_REPAIRED: Repaired = { documents: 0, byOthers: 0, ids: [] };
 
 export class Journal {
   readonly #transactions: Transactions;
@@ -137,9 +152,9 @@ export class Journal {
     if (row === undefined) return null;
     const entry = parseEntry(row);
     if (entry.event !== 'phase' || entry.phase !== 'committed') return null;
-    const { atMs, stoppedMs, likeSource, proof } = entry;
+    const { atMs, stoppedMs, likeSource, proof, repaired = NONE_REPAIRED } = entry;
     const since = this.#sql.eventsAfter.all(entry.number).map((one) => nameIn(one));
-    return { atMs, stoppedMs, likeSource, proof, since: new Set(since) };
+    return { atMs, stoppedMs, likeSource, proof, repaired, since: new Set(since) };
   }
 
   /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */

@@ -345,4 +345,36 @@ export const CUTOVER_RULES: readonly Rule[] = [
     test: 'test/unit/state/index/known-documents.test.ts',
     by: 'as many as look-ups find',
   },
+  {
+    name: 'expired-documents-are-not-announced',
+    edits: [
+      {
+        file: 'src/engine/cutover/gate.ts',
+        find: 'if (context.expires)\n',
+        replace: 'if (context.expires && takesMs < 0)\n',
+      },
+    ],
+    test: 'test/integration/cutover/scope.test.ts',
+    by: 'documents have expired and are not purged',
+  },
+  {
+    name: 'repairs-are-not-recorded',
+    edits: [
+      { file: 'src/engine/cutover/cutover.ts', find: '      repaired: attempt.repairs,\n', replace: '' },
+    ],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'after both sides were compared -> compared again, and repaired',
+  },
+  {
+    name: 'a-write-of-another-process-is-repaired-as-our-own',
+    edits: [
+      {
+        file: 'src/engine/cutover/attempt.ts',
+        find: 'if (this.isTargetWritten) this.#byOthers',
+        replace: 'if (this.isTargetWritten && name.length === 0) this.#byOthers',
+      },
+    ],
+    test: 'test/integration/cutover/strangers.test.ts',
+    by: 'after both sides were compared -> compared again, and repaired',
+  },
 ];

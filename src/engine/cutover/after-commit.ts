@@ -35,6 +35,7 @@ export async function finishAfterCommit(
     stoppedMs,
     likeSource: asked,
     proof,
+    repaired,
     since,
   } = must(journal.commit(), 'the migration is committed');
   // Settings requested with the commit are applied once: the operator may change them on purpose later.
@@ -59,7 +60,7 @@ export async function finishAfterCommit(
   const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
   if (!wasWatched) journal.append({ event: 'late write watch ended', isForgotten: false }, clock.now());
-  return { committedAtMs: atMs, stoppedMs, proof, settings, trouble, lateWrites };
+  return { committedAtMs: atMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };
 }
 
 interface Settings {

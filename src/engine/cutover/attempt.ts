@@ -3,12 +3,23 @@
  * is still missing, so that the message about a missed deadline can give the reason.
  */
 import { NotReadyError } from '../../lib/errors.ts';
-import type { ProofBasis } from '../../state/journal.ts';
+import { pluralize } from '../../lib/counting.ts';
+import type { ProofBasis, Repaired } from '../../state/journal.ts';
+import type { Suspect } from '../letters/repair.ts';
 import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { CutoverOptions, Step } from './contract.ts';
 import type { ComparedUpTo } from './target-ends.ts';
 import { formatSeconds } from './wording.ts';
+
+/** How many ids of repaired documents are recorded, and how many a message has. */
+const [IDS_MAX, SAID_MAX] = [20, 5];
+
+/** Returns the first ids, and how many more there are. */
+function listed(ids: readonly string[]): string {
+  const more = ids.length - SAID_MAX;
+  return ids.slice(0, SAID_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
 
 export class Attempt {
   readonly options: CutoverOptions;
@@ -30,6 +41,10 @@ export class Attempt {
   isTargetWritten = false;
   /** The names of the documents that were repaired since `prove` was last called, as JSON texts. */
   readonly repaired = new Set<string>();
+  /** All documents that were repaired in this attempt: their names, and their ids as JSON texts. */
+  readonly #repairs = new Map<string, string>();
+  /** Those of them that differed only after both sides had been found equal. */
+  readonly #byOthers = new Map<string, string>();
   #step: Step['name'] = 'stopping writers';
 
   constructor(leases: LeasesParts, options: CutoverOptions) {
@@ -49,6 +64,31 @@ export class Attempt {
   begin(step: Step['name']): void {
     this.#step = step;
     this.options.onStep?.({ name: step, stoppedAtMs: this.stoppedAtMs });
+  }
+
+  /** Reports documents that are about to be repaired, and records them for the result. */
+  noteRepairs(suspects: readonly Suspect[]): void {
+    const ids: string[] = [];
+    for (const { name } of suspects) {
+      const id = name[0] ?? '""';
+      ids.push(id);
+      this.#repairs.set(JSON.stringify(name), id);
+      if (this.isTargetWritten) this.#byOthers.set(JSON.stringify(name), id);
+    }
+    const [documents, pronoun] = [pluralize(ids.length, 'document'), ids.length === 1 ? 'it' : 'them'];
+    const named = listed(ids);
+    this.options.say(
+      this.isTargetWritten
+        ? `another process has changed ${documents} in the target after the comparison (${named}); repairing ${pronoun}`
+        : `repairing ${documents} that ${ids.length === 1 ? 'differs' : 'differ'}: ${named}`,
+    );
+  }
+
+  /** What was repaired in this attempt. */
+  get repairs(): Repaired {
+    const all = new Map([...this.#byOthers, ...this.#repairs]);
+    const ids = [...all.values()].slice(0, IDS_MAX);
+    return { documents: all.size, byOthers: this.#byOthers.size, ids };
   }
 
   tooLate(): NotReadyError {

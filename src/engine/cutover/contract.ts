@@ -6,7 +6,7 @@ import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
 import type { ComparedUpTo } from './target-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
-import type { ProofBasis } from '../../state/journal.ts';
+import type { ProofBasis, Repaired } from '../../state/journal.ts';
 
 /** The outcome of comparing both sides. */
 export interface ComparisonResult {
@@ -101,6 +101,8 @@ export interface CutoverResult {
   readonly stoppedMs: number;
   /** What had been compared at the commit; null: not known. */
   readonly proof: ProofBasis | null;
+  /** What was repaired while writers were stopped. */
+  readonly repaired: Repaired;
   readonly settings: readonly SettingOutcome[];
   /** Why the settings could not be checked; null if they were. */
   readonly trouble: CosmigError | null;

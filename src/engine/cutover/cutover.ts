@@ -102,6 +102,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
       stoppedMs,
       likeSource: options.likeSource ?? [],
       proof: attempt.basis,
+      repaired: attempt.repairs,
     });
     context.points.reach('cut-over');
     return { ends, stoppedMs };

@@ -44,7 +44,7 @@ export async function proveTargetUnchanged(attempt: Attempt, reading: AbortSigna
 }
 
 async function untilEqual(attempt: Attempt, first: CompareScope, reading: AbortSignal): Promise<boolean> {
-  const { context, options, repaired } = attempt;
+  const { context, repaired } = attempt;
   let scope = first;
   for (;;) {
     attempt.begin('comparing');
@@ -58,11 +58,7 @@ async function untilEqual(attempt: Attempt, first: CompareScope, reading: AbortS
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
     if (names.length === 0 || names.some((name) => repaired.has(name))) throw notEqual(why);
-    options.say(
-      names.length === 1
-        ? 'repairing 1 document that differs'
-        : `repairing ${names.length} documents that differ`,
-    );
+    attempt.noteRepairs(suspects);
     attempt.begin('repairing');
     await repairEach(context, suspects, reading);
     reading.throwIfAborted();

@@ -132,6 +132,16 @@ const CUTOVER = {
       ),
     }),
   ),
+  repaired: is.object(
+    {
+      documents: is.whole(),
+      byOthers: is.whole(
+        'those that another process had changed in the target after both sides were found equal',
+      ),
+      ids: is.list(is.text('id as JSON text'), 'some of the documents'),
+    },
+    'in the target, while writers were stopped',
+  ),
   settings: is.list(SETTING_OUTCOME, 'settings in which the target differed from the source'),
   lateWrites: is.list(LATE_WRITE, 'writes to the source after the commit, which are not replicated'),
 } as const;

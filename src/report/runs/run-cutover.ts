@@ -20,8 +20,9 @@ export async function runCutoverWithProgress(
     view,
     run: async (parts) => {
       const result = await cutOverWithProof(parts, order, view);
-      const { committedAtMs, stoppedMs, proof, settings, trouble, lateWrites, ...snapshot } = result;
-      cutover = { committedAtMs, stoppedMs, proof, settings, trouble, lateWrites };
+      const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...snapshot } =
+        result;
+      cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };
       // After the commit no tail follows the source, so a lag does not exist.
       return { ...snapshot, lagSeconds: null };
     },

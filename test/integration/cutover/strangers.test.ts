@@ -41,7 +41,7 @@ describe.each(HOW)('cutover: another process, %s', (how, options) => {
   const deeds = DEEDS.filter(([deed]) => !deed.startsWith('deletes') || !how.endsWith('expire'));
   test.each(deeds)(
     '%s after both sides were compared -> compared again, and repaired',
-    async (_deed, does) => {
+    async (deed, does) => {
       await using move = await Move.open(options);
       await putAll(
         move,
@@ -56,8 +56,10 @@ describe.each(HOW)('cutover: another process, %s', (how, options) => {
       expect(await verifyMove(move, { flags: options.flags ?? {} })).toMatchObject({ equal: true });
       const run = move.parts();
       let isDone = false;
+      const said: string[] = [];
       const result = await runCutover(run, {
         ...CUTOVER,
+        say: (text) => said.push(text),
         prove: async (signal, scope) => {
           const found = await compareForCutover(run, { deadlineMs: 20_000, signal, scope });
           if (found.equal === true && !isDone) {
@@ -67,7 +69,13 @@ describe.each(HOW)('cutover: another process, %s', (how, options) => {
           return found;
         },
       });
-      expect(result).toMatchObject({ phase: 'committed' });
+      const id = /new|do not have/.test(deed) ? '"new"' : '"o1"';
+      const repaired = { documents: 1, byOthers: 1, ids: [id] };
+      expect(result).toMatchObject({ phase: 'committed', repaired });
+      expect(said.filter((text) => text.startsWith('another process has changed'))).toEqual([
+        `another process has changed 1 document in the target after the comparison (${id}); repairing it`,
+      ]);
+      expect(move.ledger(({ journal }) => journal.commit()?.repaired)).toEqual(repaired);
       await move.admin.account({ replicaLagMs: 0 });
       expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
     },

@@ -7,6 +7,7 @@ const DONE: CutoverResult = {
   committedAtMs: 0,
   stoppedMs: 1,
   proof: null,
+  repaired: { documents: 0, byOthers: 0, ids: [] },
   settings: [],
   trouble: null,
   lateWrites: [],
