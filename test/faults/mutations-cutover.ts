@@ -272,8 +272,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/gate.ts',
-        find: 'if (takesMs <= deadlineMs) {',
-        replace: 'if (takesMs <= deadlineMs || reason !== null) {',
+        find: 'if (!isTooLong) {',
+        replace: 'if (takesMs >= 0) {',
       },
     ],
     test: 'test/integration/cutover/scope.test.ts',

@@ -60,6 +60,9 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   enter(context, { phase: 'ready' });
 }
 
+const EXPIRED =
+  'documents expire: if some have expired and are not purged yet, all documents will be compared with writers stopped';
+
 /**
  * Reports what will be compared while the writers are stopped. Throws if all documents have to be compared, and this is
  * known to take longer than the writers may be stopped.
@@ -72,18 +75,16 @@ function announceComparison(context: RunContext, { compareAllMs, deadlineMs, say
   const readIn = `the last comparison of all documents read both sides in ${formatSeconds(takesMs)}`;
   const took = `${readIn}, and --deadline is ${formatSeconds(deadlineMs)}`;
   const isTooLong = takesMs > deadlineMs;
+  const estimate = knownMs === null ? '' : `; ${readIn}`;
   if (reason === null) {
     // Documents that have expired and are not purged are in the ledger's numbers, and not in those of the service.
     if (context.expires)
-      say(
-        `documents expire: if some have expired and are not purged yet, all documents will be compared with writers stopped${isTooLong ? ', and the cutover will not finish in time' : ''}${knownMs === null ? '' : `; ${isTooLong ? took : readIn}`}`,
-      );
+      say(EXPIRED + (isTooLong ? `, and the cutover will not finish in time; ${took}` : estimate));
     else if (isTooLong)
       say(`if a side has lost documents unnoticed, the cutover will not finish in time: ${took}`);
     return;
   }
   if (!isTooLong) {
-    const estimate = knownMs === null ? '' : `; ${readIn}`;
     say(`${reason.why}: all documents will be compared with writers stopped${estimate}${advice}`);
     return;
   }
