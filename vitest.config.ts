@@ -1,18 +1,47 @@
 import { defineConfig } from 'vitest/config';
+import { sized } from './test/helpers/nightly.ts';
 import { LongestFirst } from './test/longest-first.ts';
 
 // `npm run test:unit` is what a developer runs between two edits: no sockets, seconds.
 // `npm test` is every project below, and is all that CI runs. docs/internals/testing.md says what runs nightly instead.
 const unit = ['test/unit/**/*.test.ts', 'test/model/**/*.test.ts', 'test/cli/**/*.test.ts', 'test/*.test.ts'];
+const contract = ['test/contract/**/*.test.ts'];
+const integration = ['test/integration/**/*.test.ts'];
+const faults = ['test/faults/**/*.test.ts'];
 
 // These two change the process that they run in: one replaces a module, one the working directory.
 const alone = ['test/integration/cosmos/connect.test.ts', 'test/integration/docs/readme.test.ts'];
 
-const seed = './test/helpers/seed.ts';
-const quickTiming = './test/helpers/quick-timing.ts';
+interface Files {
+  readonly name: string;
+  readonly include: readonly string[];
+  /** Files share a process: loading the program again for each of them took a third of the time. */
+  readonly isolate?: boolean;
+}
 
-// Files share a process: loading the program again for each of them took a third of the time.
-const shared = { isolate: false } as const;
+const project = ({ name, include, isolate = false }: Files) => ({
+  test: {
+    name,
+    isolate,
+    include: [...include],
+    exclude: isolate ? [] : alone,
+    // By night, the fault runs have many seeds, and each of these is several processes.
+    maxConcurrency: sized({ daily: 5, nightly: 3 }),
+    setupFiles: ['./test/helpers/seed.ts', './test/helpers/by-folder.ts'],
+  },
+});
+
+// Each project transforms the sources again, and has workers of its own that load them. So what is not asked for by name
+// is one project.
+const isAsked = process.argv.some((argument) => argument.startsWith('--project'));
+const projects = isAsked
+  ? [
+      { name: 'unit', include: unit },
+      { name: 'contract', include: contract },
+      { name: 'integration', include: integration },
+      { name: 'faults', include: faults },
+    ]
+  : [{ name: 'tests', include: [...unit, ...contract, ...integration, ...faults] }];
 
 export default defineConfig({
   test: {
@@ -22,41 +51,6 @@ export default defineConfig({
     maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 6,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
-    projects: [
-      { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },
-      {
-        test: {
-          name: 'contract',
-          ...shared,
-          include: ['test/contract/**/*.test.ts'],
-          setupFiles: [seed],
-          testTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: 'integration',
-          ...shared,
-          include: ['test/integration/**/*.test.ts'],
-          exclude: alone,
-          setupFiles: [seed, quickTiming],
-          testTimeout: 60_000,
-        },
-      },
-      {
-        test: { name: 'alone', include: alone, setupFiles: [seed, quickTiming], testTimeout: 60_000 },
-      },
-      {
-        test: {
-          name: 'faults',
-          ...shared,
-          include: ['test/faults/**/*.test.ts'],
-          setupFiles: [seed],
-          testTimeout: 180_000,
-          // Each run is several processes, which mostly wait.
-          maxConcurrency: 3,
-        },
-      },
-    ],
+    projects: [...projects, { name: 'alone', include: alone, isolate: true }].map(project),
   },
 });

@@ -4,12 +4,16 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take longer than half a minute, in descending order. They mostly wait, so they share a core well. */
+/**
+ * Two files that need a process each, which no other file can use afterwards. Then files that take longer than half a
+ * minute, in descending order. They mostly wait, so they share a core well.
+ */
 const LONGEST = [
+  'docs/readme',
+  'cosmos/connect',
   'copy/load-control',
   'tail/positions',
   'copy/trouble',
-  'docs/readme',
   'faults/cutover-killed',
   'faults/migration',
   'copy/ledger-runs',

@@ -8,7 +8,12 @@ import { COMPARE_TIMING, TIMING } from '../../src/spec/timing.ts';
 export const QUICK = { requestTimeoutMs: 2000, pollMs: 50, showMs: 200 } as const;
 export const QUICK_COMPARE = { requestTimeoutMs: 2000, gapMs: 100, checkpointMs: 300 } as const;
 
-if (process.env['COSMIG_TEST_TIMING'] !== 'real') {
-  Object.assign(TIMING, QUICK);
-  Object.assign(COMPARE_TIMING, QUICK_COMPARE);
+const PRODUCT = { ...TIMING };
+const PRODUCT_COMPARE = { ...COMPARE_TIMING };
+
+/** Both ways, because files of tests share a process. */
+export function useQuickTiming(isQuick: boolean): void {
+  const quick = isQuick && process.env['COSMIG_TEST_TIMING'] !== 'real';
+  Object.assign(TIMING, quick ? QUICK : PRODUCT);
+  Object.assign(COMPARE_TIMING, quick ? QUICK_COMPARE : PRODUCT_COMPARE);
 }
