@@ -7,6 +7,7 @@ import { seededRandom } from '../../../src/lib/random.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { damage, type OlderFiles } from '../../helpers/damage.ts';
 import { contentsOf, execIn, rowsIn } from '../../helpers/database-file.ts';
+import { draws } from '../../helpers/generated.ts';
 import { sized } from '../../helpers/nightly.ts';
 import {
   beginLease,
@@ -20,7 +21,7 @@ import {
   temporaryFolder,
 } from './making.ts';
 
-const SEEDS = sized({ daily: 120, nightly: 5000 });
+const SEEDS = sized({ daily: draws(120), nightly: 5000 });
 const ENDINGS = ['', '-wal', '-shm', '-mark', '-lock'];
 
 /** Copies all files of a ledger to a new folder. */

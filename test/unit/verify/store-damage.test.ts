@@ -7,10 +7,11 @@ import { seededRandom } from '../../../src/lib/random.ts';
 import { VerifyStore, type Proof } from '../../../src/verify/store.ts';
 import { damage, type OlderFiles } from '../../helpers/damage.ts';
 import { contentsOf, execIn } from '../../helpers/database-file.ts';
+import { draws } from '../../helpers/generated.ts';
 import { sized } from '../../helpers/nightly.ts';
 import { hashOf, temporaryFolder } from '../state/making.ts';
 
-const SEEDS = sized({ daily: 100, nightly: 5000 });
+const SEEDS = sized({ daily: draws(100), nightly: 5000 });
 const ENDINGS = ['', '-wal', '-shm', '-mark', '-lock'];
 const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't', targetTtl: null } as const;
 const OLDER: Proof = { atMs: 1, fingerprint: 'f', details: '{"older":true}' };

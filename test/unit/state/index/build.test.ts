@@ -15,7 +15,7 @@ import {
   SMALL,
   temporaryFolder,
 } from '../making.ts';
-import { draws } from '../../../helpers/generated.ts';
+import { drawn, draws } from '../../../helpers/generated.ts';
 
 const DOCUMENTS = 2000;
 
@@ -67,7 +67,7 @@ describe('index', () => {
     do copies.push(crashCopy(path));
     while (build.step());
     expect(copies.length).toBeGreaterThan(20);
-    for (const copy of copies) {
+    for (const copy of drawn(copies)) {
       using reopened = openLedger(copy);
       buildIndex(reopened, lease.indexId, SMALL);
       expectFound(reopened, lease.indexId);
