@@ -14,6 +14,7 @@ import { benchKeys } from './keys.ts';
 import { benchLedger } from './ledger.ts';
 import { benchMetered } from './metered.ts';
 import { pinSelf } from './pinning.ts';
+import { benchPlan } from './plan.ts';
 import { formatTable } from './report.ts';
 import type { Result } from './report.ts';
 import { benchTail } from './tail.ts';
@@ -40,6 +41,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   metered: benchMetered,
   tail: benchTail,
   verify: benchVerify,
+  plan: benchPlan,
   cutover: benchCutover,
 };
 

@@ -38,7 +38,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '@azure/cosmos': 'src/cosmos/',
   '@azure/core-rest-pipeline': 'src/cosmos/',
   '@azure/identity': 'src/cosmos/account/sign-in.ts',
-  yaml: 'src/spec/input/config-file.ts',
+  yaml: 'src/spec/input/',
   'better-sqlite3': 'src/lib/sqlite/sqlite-driver.ts',
   'better-sqlite3-13': 'src/lib/sqlite/sqlite-driver.ts',
 };

@@ -38,7 +38,7 @@ export interface NumberOption extends OptionParts {
 /** A duration such as 90s or 1h30m, read as milliseconds. */
 export interface DurationOption extends OptionParts {
   readonly type: 'duration';
-  readonly default: string;
+  readonly default?: string;
 }
 
 /** Text that is not empty. */
@@ -102,7 +102,7 @@ type Value<O extends Option> = O extends BooleanOption
   : O extends SecretOption
     ? undefined
     : O extends DurationOption
-      ? number
+      ? OrMissing<O, number>
       : O extends NumberOption
         ? OrMissing<O, number>
         : O extends RawOption

@@ -280,7 +280,8 @@ function readOption(name: string, option: Option, flags: Flags, env: Env): Optio
     return check(must(option.env, 'it was read'), option, fallback);
   if (option.type === 'boolean') return false;
   if (option.type === 'choices') return [];
-  return option.type === 'duration' ? check(flag, option, option.default) : option.default;
+  if (option.type !== 'duration' || option.default === undefined) return option.default;
+  return check(flag, option, option.default);
 }
 
 function rawTexts(option: RawOption, value: unknown): readonly string[] {

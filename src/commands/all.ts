@@ -10,11 +10,13 @@ import { demo } from './demo.ts';
 import { doctor } from './doctor.ts';
 import { emulator } from './emulator.ts';
 import { key } from './key.ts';
+import { plan } from './plan.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { verify } from './verify.ts';
 
 export const commands: readonly Command[] = [
+  plan,
   doctor,
   copy,
   tail,

@@ -19,6 +19,7 @@ const BYTES_MAX = 64;
  */
 const END = 0;
 
+/** What the mover keeps of a key. */
 export interface KnownKey {
   readonly computed: ComputedKey;
   /** Effective key of this key; undefined until it is needed. */
@@ -26,8 +27,8 @@ export interface KnownKey {
 }
 
 /** The memory of a cache has two megabytes, so it is allocated when the first key is remembered. */
-class Memory {
-  readonly known: Array<KnownKey | undefined> = [];
+class Memory<K> {
+  readonly known: Array<K | undefined> = [];
   readonly sizes = new Uint8Array(BUCKETS * WAYS);
   readonly hashes = new Int32Array(BUCKETS * WAYS);
   readonly bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
@@ -38,10 +39,10 @@ class Memory {
   }
 }
 
-export class KeyCache {
+export class KeyCache<K> {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  #memory: Memory | undefined;
+  #memory: Memory<K> | undefined;
   /**
    * The input bytes of the last lookup. The next three fields are their hash, their number and their bucket; the bucket
    * is -1 if the input cannot be cached.
@@ -58,7 +59,7 @@ export class KeyCache {
   }
 
   /** Returns the cached key of a row; undefined if it is not cached. */
-  find(row: number): KnownKey | undefined {
+  find(row: number): K | undefined {
     this.#bucket = this.#ask(row);
     const memory = this.#memory;
     if (this.#bucket < 0 || memory === undefined) return undefined;
@@ -69,12 +70,11 @@ export class KeyCache {
   }
 
   /** Stores the key of the row that was looked up last. Called after `find` has returned undefined for this row. */
-  remember(computed: ComputedKey): KnownKey {
-    const known: KnownKey = { computed, effectiveKey: undefined };
+  remember(known: K): K {
     const bucket = this.#bucket;
     if (bucket < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    const memory = (this.#memory ??= new Memory());
+    const memory = (this.#memory ??= new Memory<K>());
     const oldest = memory.oldest[bucket] ?? 0;
     memory.oldest[bucket] = (oldest + 1) % WAYS;
     const way = bucket * WAYS + oldest;
@@ -86,7 +86,7 @@ export class KeyCache {
     return known;
   }
 
-  #isAsked({ sizes, bytes }: Memory, way: number): boolean {
+  #isAsked({ sizes, bytes }: Memory<K>, way: number): boolean {
     if (sizes[way] !== this.#askedBytes) return false;
     const from = way * BYTES_MAX;
     for (let i = 0; i < this.#askedBytes; i += 1) if (bytes[from + i] !== this.#asked[i]) return false;

@@ -7,15 +7,7 @@
  * the same document. Between rows it keeps only reusable memory and a cache of keys.
  */
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
-import {
-  decodeNumber,
-  decodeScalar,
-  decodeText,
-  isComposite,
-  isText,
-  keyStart,
-  keyText,
-} from '../documents/scalar.ts';
+import { decodeNumber, decodeText, isText, keyStart, keyText } from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
@@ -25,7 +17,8 @@ import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
 import type { ComputedKey, KeyPlan } from './plan.ts';
-import { composite, type Path, type Value } from './strategies/strategy.ts';
+import { valueAt, valuesAt } from './row-inputs.ts';
+import type { Path } from './strategies/strategy.ts';
 
 /** The service's limit for an item: 2 MB (fact SVC-8). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
@@ -96,7 +89,7 @@ export class Rekey {
   /** The value for each added path, then the value for `ttl`. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
-  readonly #cache: KeyCache;
+  readonly #cache: KeyCache<KnownKey>;
   #known: KnownKey | undefined;
   #row = 0;
   #nowTs = 0;
@@ -202,7 +195,9 @@ export class Rekey {
 
   /** Sets the key and the values to add, or returns the reason why there is no key. */
   #readKey(): DocumentRefusal | undefined {
-    this.#known = this.#cache.find(this.#row) ?? this.#cache.remember(this.#computeKey());
+    this.#known =
+      this.#cache.find(this.#row) ??
+      this.#cache.remember({ computed: this.#computeKey(), effectiveKey: undefined });
     const { computed } = this.#known;
     if (computed.kind === 'refused') return computed;
     this.key = computed.values;
@@ -218,23 +213,13 @@ export class Rekey {
   }
 
   #computeKey(): ComputedKey {
-    const values: Value[] = [];
-    for (const node of this.#inputs) values.push(this.#valueAt(node));
-    return this.#plan.compute(values);
-  }
-
-  #valueAt(node: number): Value {
-    const scan = this.#scan;
-    const start = scan.start(this.#row, node);
-    if (start === 0) return undefined;
-    if (isComposite(scan.page, start)) return composite;
-    return decodeScalar(scan.page, start, scan.end(this.#row, node));
+    return this.#plan.compute(valuesAt(this.#scan, this.#row, this.#inputs));
   }
 
   /** Returns seconds until expiry in the source; undefined if the document never expires, or keeps its `ttl`. */
   #secondsLeft(defaultTtl: number, nowTs: number): number | undefined {
     const { nodes } = this.#scan;
-    const own = this.#valueAt(nodes.ttl);
+    const own = valueAt(this.#scan, this.#row, nodes.ttl);
     const ttl = own === undefined ? defaultTtl : own;
     // A value that the service does not accept as a time to live stays unchanged.
     if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl <= 0 || ttl > TTL_MAX) return undefined;

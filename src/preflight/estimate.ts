@@ -23,7 +23,7 @@ export interface Estimate {
 }
 
 export interface EstimateParts {
-  readonly sample: SourceSample;
+  readonly sample: Pick<SourceSample, 'averageBytes' | 'averageKeyBytes' | 'averageTerms' | 'readRu'>;
   readonly documents: number | null;
   /** RU/s that the migration may use in the source; undefined: not known. */
   readonly sourceRuPerSecond: number | undefined;
@@ -60,7 +60,7 @@ export function estimate(parts: EstimateParts): Estimate {
   }
   const terms = indexed === 'all' ? sample.averageTerms : indexed === 'some' ? SOME_TERMS : 0;
   const sourceRu = documents * Math.max(sample.readRu, documents === 0 ? 0 : 1);
-  const targetRu = documents * (writeRu(sample.averageBytes) + TERM_RU * terms);
+  const targetRu = documents * createRu(sample.averageBytes, terms);
   const sourceHours = hoursFor(sourceRu, sourceRuPerSecond);
   const targetHours = hoursFor(targetRu, targetRuPerSecond);
   const known = [sourceHours, targetHours].filter((hours) => hours !== undefined);
@@ -75,6 +75,11 @@ export function estimate(parts: EstimateParts): Estimate {
     ledgerBytes: Math.round(documents * (LEDGER_BYTES + keyBytes)),
     ledgerBytesPerChange,
   };
+}
+
+/** Returns the RU to create a document with this many indexed values. */
+export function createRu(bytes: number, terms: number): number {
+  return writeRu(bytes) + TERM_RU * terms;
 }
 
 /** Returns the RU of a write without indexing, interpolated between the sizes in WRITE_RU. */

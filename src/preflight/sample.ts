@@ -239,7 +239,7 @@ function refuseWithoutLsn(page: Buffer): void {
 }
 
 /** Counts the scalar values of a document, also in arrays. A full index has one term for each of them (fact SVC-33). */
-function termsIn(document: Buffer): number {
+export function termsIn(document: Buffer): number {
   const parsed: unknown = JSON.parse(document.toString());
   if (typeof parsed !== 'object' || parsed === null) return 0;
   const own = Object.entries(parsed).filter(([name]) => !SYSTEM_PROPERTIES.includes(name));

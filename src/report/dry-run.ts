@@ -14,7 +14,7 @@ import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
 import type { DRY_RUN } from './json/dry-run-result.ts';
 import type { TypeOf } from './json/schema.ts';
-import { formatAge, keyJson, wrapText, type TextRow } from './format.ts';
+import { formatAge, keyJson, sizeText, wrapText, type TextRow } from './format.ts';
 
 const COLUMNS = 80;
 const NAME_COLUMNS = 21;
@@ -153,15 +153,6 @@ function sideJson(address: ContainerAddress, facts: ContainerFacts): TypeOf<type
 
 function keyText(values: readonly KeyComponent[]): string {
   return values.map(show).join(', ');
-}
-
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** Returns a size in the largest unit that fits, with one decimal below 100: `1.5 MB`. */
-export function sizeText(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** power;
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
 }
 
 /** Renders a row: the name, and the value in a column of its own on as many lines as it needs. */

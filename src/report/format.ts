@@ -56,6 +56,15 @@ export function formatAge(durationMs: number): string {
   return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
 }
 
+const SIZES = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** Returns a size in the largest unit that fits, with one decimal below 100: `1.5 MB`. */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${SIZES[power] ?? 'bytes'}`;
+}
+
 /**
  * Returns a percentage of at most 99%. The application keeps writing, so `done` may exceed `expected` before the work
  * is complete.

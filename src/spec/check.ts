@@ -14,7 +14,14 @@ import type { ProblemList } from './input/problems.ts';
 import { howToRemove, quote, sourceOf, waysToGive, Invalid } from './input/given.ts';
 import { checkMeanings, readKeyTexts } from './key-rules.ts';
 import { defaultLedger } from './ledger-path.ts';
-import type { Creation, StopTime, Deletes, MigrationSpec, ContainerAddress } from './migration-spec.ts';
+import type {
+  Creation,
+  StopTime,
+  Deletes,
+  MigrationSpec,
+  ContainerAddress,
+  PlanSpec,
+} from './migration-spec.ts';
 import * as values from './input/values.ts';
 
 /** What `check` needs besides the settings of the operator. */
@@ -89,6 +96,24 @@ function complete<T extends object>(settings: T): { readonly [K in keyof T]: Exc
 
 export function readMissingKey(problems: ProblemList): MigrationSpec['missingKey'] | undefined {
   return orDefault('missingKey', problems, values.readChoice(FIELDS.missingKey.choices));
+}
+
+/** Returns what `cosmig plan` needs: only the source. */
+export function checkPlan(problems: ProblemList, surroundings: Surroundings): PlanSpec {
+  const source = readContainerName('source', problems);
+  const connections = connectionsFrom(problems, surroundings);
+  const sourceBudget = problems.one('sourceRu', values.readBudget) ?? ({ kind: 'automatic' } as const);
+  const deadline = readDeadline(problems, surroundings.nowMs);
+  const ledger = problems.one('ledger', readFile);
+  problems.throwIfAny();
+  const { source: named, connections: reached } = complete({ source, connections });
+  return {
+    source: named,
+    connection: reached.source,
+    sourceBudget,
+    deadline,
+    file: resolve(surroundings.folder, ledger ?? defaultLedger(named)),
+  };
 }
 
 /** Returns the absolute path of the ledger: the path that the operator gave, or a name made of both containers. */

@@ -277,6 +277,15 @@ export const SOURCE_OPTIONS = optionsOf(
   'Migration',
 );
 
+/** The options of a plan, which needs only the source. */
+export const PLAN_OPTIONS = {
+  ...optionsOf(['for', 'until'], 'Run'),
+  ...optionsOf(['sourceRu'], 'Load'),
+  config: CONFIG_OPTION,
+  ...optionsOf(['source', 'ledger'], 'Migration'),
+  ...SOURCE_OPTIONS,
+};
+
 /**
  * The options that identify a migration, and the RU/s that may be used. Every command that opens a migration takes all
  * of these options, since the ledger refuses changed settings.

@@ -9,10 +9,10 @@ import { UsageError, type Problem } from '../lib/errors.ts';
 import { listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { connectionsFrom, secretsOf } from './accounts.ts';
-import { check, checkLedger, readMissingKey, type Checked, type Surroundings } from './check.ts';
+import { check, checkLedger, checkPlan, readMissingKey, type Checked, type Surroundings } from './check.ts';
 import type { Connections } from './connection.ts';
 import { readKeyTexts, type KeyTexts } from './key-rules.ts';
-import type { MigrationSpec } from './migration-spec.ts';
+import type { MigrationSpec, PlanSpec } from './migration-spec.ts';
 import { readConfigFile, type ConfigFile } from './input/config-file.ts';
 import {
   CONFIG_VARIABLE,
@@ -61,6 +61,11 @@ export function loadLedgerPath(
   // (`--yes`).
   const { config, source, target, ledger } = input.options;
   return withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
+}
+
+/** Returns what `cosmig plan` needs of the settings: only the source. */
+export function loadPlan(input: SpecInput): PlanSpec {
+  return withSettings(input, checkPlan);
 }
 
 /** Returns the connections alone, for commands that read the other settings from a ledger or need none. */

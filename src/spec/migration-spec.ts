@@ -1,4 +1,6 @@
 /** The settings of a migration. Invariants: a spec is checked, complete and frozen, and contains no secret. */
+import type { Connection } from './connection.ts';
+import type { ContainerName } from './input/values.ts';
 
 /** The name of a container, and the account that contains it. */
 export interface ContainerAddress {
@@ -59,4 +61,14 @@ export interface MigrationSpec {
   readonly deadline: StopTime;
   readonly deadLettersMax: number;
   readonly skipsIfRunning: boolean;
+}
+
+/** What `cosmig plan` needs of the settings: only the source. */
+export interface PlanSpec {
+  readonly source: ContainerName;
+  readonly connection: Connection;
+  readonly sourceBudget: Budget;
+  readonly deadline: StopTime;
+  /** The absolute path next to which the plan file is: that of the ledger, or one named after the source. */
+  readonly file: string;
 }

@@ -2,7 +2,7 @@
  * The positions that the last clean comparison reached on both sides. A comparison that starts from these positions
  * reads only later changes. Invariant: the positions are used only for the same spec and the same containers.
  */
-import type { StartedAt } from './pass/read-side.ts';
+import type { StartedAt } from '../cosmos/feed/fenced-pass.ts';
 import type { Proof, Subject } from './store.ts';
 import { memberOf } from '../lib/json/json.ts';
 

@@ -23,6 +23,7 @@ import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
 import { ChunkFile, endOf, type Chunk } from './pass/chunk-file.ts';
 import type { EntryChunk } from './pass/entry-chunks.ts';
+import type { ReadPart } from '../cosmos/feed/fenced-pass.ts';
 import type { SideName } from '../cosmos/side.ts';
 
 /** The spec and the containers that a comparison is about. */
@@ -49,19 +50,6 @@ export interface Begun extends Subject {
   readonly listedAtMs: number | null;
   /** How long it takes to read both sides; null: not known. */
   readonly readMs: number | null;
-}
-
-/** An interval of the key space of one side, and how far it was read. */
-export interface ReadPart {
-  readonly min: string;
-  readonly max: string;
-  readonly rangeId: string;
-  /** The position from which reading continues; null: the beginning of the feed. */
-  readonly position: string | null;
-  /** Documents with a higher LSN are left out of the comparison. */
-  readonly fenceLsn: number;
-  readonly isDone: boolean;
-  readonly documents: number;
 }
 
 /** The state of one side between two pages. All fields are written in one transaction, so they always agree. */

@@ -12,7 +12,7 @@ import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { COMPARE_TIMING, type CompareTiming } from '../spec/timing.ts';
 import type { MoverLock } from '../state/lock.ts';
-import { withTimeLimit } from './time-limit.ts';
+import { withTimeLimit } from '../cosmos/load/time-limit.ts';
 import { compareCounts } from './counts/compare-counts.ts';
 import { compareDigests } from './pass/compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
@@ -93,7 +93,9 @@ export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>,
 }
 
 export async function verify(parts: VerifyParts): Promise<Verdict> {
-  return withTimeLimit(parts.spec, parts, async (signal) => compare({ ...parts, signal }));
+  return withTimeLimit(parts.spec, { ...parts, of: ['comparison', 'cosmig verify'] }, async (signal) =>
+    compare({ ...parts, signal }),
+  );
 }
 
 async function compare(parts: VerifyParts): Promise<Verdict> {

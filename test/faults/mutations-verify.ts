@@ -6,7 +6,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-takes-pages-of-the-past',
     edits: [
       {
-        file: 'src/verify/pass/read-side.ts',
+        file: 'src/cosmos/feed/fenced-pass.ts',
         find: 'if ((page.lsn ?? -1) < reader.fenceLsn)',
         replace: 'if ((page.lsn ?? -1) < -1)',
       },
@@ -18,7 +18,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-goes-on-behind-its-end',
     edits: [
       {
-        file: 'src/verify/pass/read-side.ts',
+        file: 'src/cosmos/feed/fenced-pass.ts',
         find: 'if (!reader.isDone || page.status === 304) reader.position',
         replace: 'reader.position',
       },
@@ -30,7 +30,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-reads-children-from-the-start',
     edits: [
       {
-        file: 'src/verify/pass/read-side.ts',
+        file: 'src/cosmos/feed/fenced-pass.ts',
         find: '      ...reader,\n      min,\n      max,',
         replace: '      ...reader,\n      position: null,\n      min,\n      max,',
       },
@@ -54,9 +54,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'changes-not-at-the-newest',
     edits: [
       {
-        file: 'src/verify/pass/read-side.ts',
+        file: 'src/cosmos/feed/fenced-pass.ts',
         find: 'if (this.#parts.isNewest) await',
-        replace: "if (this.#parts.isNewest && range.id === '') await",
+        replace: "if (this.#parts.isNewest && part.range.id === '') await",
       },
     ],
     test: 'test/integration/verify/recheck/replication-lag.test.ts',

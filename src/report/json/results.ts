@@ -15,6 +15,7 @@ import {
   VERIFY_RESULT,
   VERIFY_UNFINISHED,
 } from './run-results.ts';
+import { PLAN, PLAN_KQL } from './plan-result.ts';
 import { DOCTOR_RESULT, PROBES_RESULT, KEY_RESULT, EMULATOR_READY, DEMO_RESULT } from './tool-results.ts';
 import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
@@ -58,6 +59,7 @@ export const PROGRESS = is.object({
     }),
     is.object(RUN_PROGRESS),
     COMPARE_PROGRESS,
+    is.object({ documents: is.whole('read for a plan so far'), ru: is.number() }),
   ]),
 });
 
@@ -73,6 +75,7 @@ export const MESSAGE = is.object({
 
 /** The results that `--json` prints on stdout, by command. */
 export const RESULTS = {
+  plan: [PLAN, PLAN_KQL, FAILURE],
   doctor: [DOCTOR_RESULT, PROBES_RESULT, FAILURE],
   copy: [RUN_RESULT, DRY_RUN, SKIPPED, FAILURE],
   tail: [RUN_RESULT, SKIPPED, FAILURE],

@@ -8,13 +8,14 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
-import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { codeOf, CosmigError, type Problem, type UsageError } from '../../lib/errors.ts';
 import { A_DEVICE, describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
 import type { Given, Origin } from './given.ts';
+import { parseYaml } from './yaml-text.ts';
 
 /** The values of a file, and the problems with single values. */
 export interface ConfigFile {
@@ -75,47 +76,19 @@ function refused(name: string, message: string, why: string): UsageError {
   return asUsageError([{ from: name, message, why, hint }]);
 }
 
-/**
- * The maximum number of brackets, dashes and question marks. The parser recurses for each level of nesting, and a stack
- * that overflows inside a regular expression ends the Node process (seen with 32,000 dashes). A level of nesting begins
- * with one of these marks, or with a line that is indented deeper than the line above. This limit bounds the marks, and
- * SIZE_MAX bounds the indented lines.
- */
+/** The maximum number of brackets, dashes and question marks: settings nest two levels deep. */
 const MARKS_MAX = 256;
-const MARKS = /[[{]|(?:^|\s)[-?](?=\s)/gm;
 
 /** Parses the text of a config file; `name` is its name in messages. */
 export function parseConfig(text: string, name: string): ConfigFile {
-  if ((text.match(MARKS)?.length ?? 0) > MARKS_MAX) {
-    throw refused(
-      name,
-      `${name} has no settings`,
-      `it has more than ${MARKS_MAX} brackets, braces and dashes`,
-    );
+  const nodes = parseYaml(text, MARKS_MAX);
+  if ('why' in nodes) {
+    const { line, why } = nodes;
+    if (line === null) throw refused(name, `${name} has no settings`, why);
+    throw refused(name, `${name} line ${line} cannot be read`, why);
   }
-  const lines = new LineCounter();
-  const lineOf = (offset: number | undefined): number => lines.linePos(offset ?? 0).line;
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    schema: 'core',
-    stringKeys: true,
-    uniqueKeys: true,
-    merge: false,
-    // With true, the messages of the parser would quote the file.
-    prettyErrors: false,
-    // At a lower level, the parser would silently ignore a second YAML document in the file.
-    logLevel: 'error',
-  });
-  const [error] = [...document.errors, ...document.warnings];
-  if (error !== undefined) {
-    const why = REASONS[error.code] ?? error.code.toLowerCase().replaceAll('_', ' ');
-    throw refused(name, `${name} line ${lineOf(error.pos[0])} cannot be read`, why);
-  }
-  const { contents } = document;
-  // The file is empty or contains only comments.
-  if (contents === null || (isScalar(contents) && contents.value === null)) {
-    return { givens: [], problems: [] };
-  }
+  const { contents, lineOf } = nodes;
+  if (contents === null) return { givens: [], problems: [] };
   if (!isMap(contents))
     throw refused(name, `${name} has no settings`, 'it is not a list of names with values');
   const read = contents.items.map(({ key, value }) => {
@@ -128,17 +101,6 @@ export function parseConfig(text: string, name: string): ConfigFile {
     problems: read.filter((one) => 'message' in one),
   };
 }
-
-const REASONS: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this name occurs a second time',
-  MULTIPLE_DOCS: 'a second document begins there',
-  TAB_AS_INDENT: 'it is indented with a tab',
-  BAD_INDENT: 'its indentation does not fit',
-  MISSING_CHAR: 'a quote, a bracket or a colon is missing',
-  UNEXPECTED_TOKEN: 'unexpected text; values with { } [ ] : # need quotes',
-  TAG_RESOLVE_FAILED: 'it has a tag, and tags are not accepted',
-  NON_STRING_KEY: 'a name is not text',
-};
 
 type InFile = Extract<Origin, { readonly kind: 'file' }>;
 

@@ -15,7 +15,7 @@ import { countBoth } from '../counts/compare-counts.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
 import { listHidden } from '../recheck/hidden-properties.ts';
 import { firstDifferences, streamDifferences } from '../difference-lists.ts';
-import { SidePass } from './read-side.ts';
+import { SidePass } from './side-pass.ts';
 import { Recheck } from '../recheck/recheck.ts';
 import { DamagedChunks } from './entry-chunks.ts';
 import { resumePoints, type ResumePoints } from '../incremental.ts';

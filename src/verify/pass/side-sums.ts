@@ -11,16 +11,9 @@ import { JsonCrossCheck, isSampled } from './json-cross-check.ts';
 import { comparesInstants, rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
 import { instantWord } from './expiry.ts';
 import { EntryBuffer } from './entry-chunks.ts';
+import type { Taken } from '../../cosmos/feed/fenced-pass.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import type { Sums } from '../store.ts';
-
-/** What a page has added to the sums. */
-export interface Taken {
-  /** The number of documents on the page up to the fence. */
-  readonly documents: number;
-  /** Whether the page has documents beyond the fence; reading is then complete. */
-  readonly isBeyond: boolean;
-}
 
 /** Replaces the content hash of a document that cannot be moved, and for which the ledger must have a dead letter. */
 const REFUSED = [0x7265_6675, 0x7365_6400, 0, 0] as const;

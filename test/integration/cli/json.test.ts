@@ -59,6 +59,9 @@ test('json: a migration with every command -> every result and line fits its sch
     0,
     { probes: PROBES.map(({ id }) => ({ id })) },
   ]);
+  const plan = 'plan --source shop/orders';
+  expect(await ask(plan, '--candidate', '/tenantId')).toMatchObject([4, { error: { code: 'mismatch' } }]);
+  expect(await ask(`${plan} --print-kql`)).toMatchObject([0, { command: 'plan' }]);
   expect(await ask('verify', ...SPEC)).toMatchObject([7, { equal: null, error: { code: 'ledger' } }]);
   expect(await ask('copy', ...SPEC)).toMatchObject([3, { complete: false }]);
   expect(await ask('copy --dry-run --yes', ...SPEC)).toMatchObject([0, { dryRun: true }]);

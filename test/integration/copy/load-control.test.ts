@@ -300,12 +300,12 @@ describe('a run that waits reports the reason', () => {
       target: { throughput: 6000 },
     });
     const { move } = tapped;
-    await write(move, orders(1200));
+    await write(move, orders(700));
     await begin(move);
-    // By this clock: some 8 s for every batch, of which a page has a dozen.
-    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 700 } }]);
-    const timing = { requestTimeoutMs: 10_000 };
-    const copied = await move.run('copy', { clock: fastClock(12), timing });
+    // By this clock: some 10 s for every batch. A pause of the machine must last 7 s before it counts as 30.
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 2500 } }]);
+    const timing = { requestTimeoutMs: 15_000 };
+    const copied = await move.run('copy', { clock: fastClock(4), timing });
     expect(copied.durationMs).toBeGreaterThan(40_000);
     expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
   });

@@ -41,13 +41,13 @@ test.concurrent.each(Object.keys(DEVIATION_ROWS) as Deviation[])(
     await move.put(...orders, ...changing, ...(row.before ?? []));
     if (row.beforeText !== undefined) await putText(move, row.beforeText);
     await move.admin.account({ deviations: [deviation] });
-    const copied = await cosmig(move, 'copy', '--for', '16s');
+    const copied = await cosmig(move, 'copy', '--for', '40s');
     const keyOf = row.source?.partitionKey === undefined ? 'c' : ['c', 't1'];
     const [changed] = changing;
     await move.source.item('changed', keyOf).replace({ ...changed, id: 'changed', is: 'changed' });
     await move.source.item('deleted', keyOf).delete();
     await row.change?.(move);
-    const tailed = await cosmig(move, 'tail', '--until-caught-up', '--for', '16s');
+    const tailed = await cosmig(move, 'tail', '--until-caught-up', '--for', '40s');
     const verified = await cosmig(move, 'verify', '--deadline', '5s');
     expect([copied.code, tailed.code, verified.code]).toEqual(row.codes);
     expect(verified.stdout + verified.stderr).toMatch(row.says ?? '');

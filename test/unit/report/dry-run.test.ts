@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { dryRunJson, dryRunText, sizeText } from '../../../src/report/dry-run.ts';
+import { dryRunJson, dryRunText } from '../../../src/report/dry-run.ts';
+import { sizeText } from '../../../src/report/format.ts';
 import type { Inspection } from '../../../src/preflight/inspect.ts';
 import { rekeyOptionsOf } from '../../../src/spec/rekey-options.ts';
 import { containerFacts, NONE_REFUSED, sampleOf } from '../preflight/facts.ts';

@@ -1,22 +1,18 @@
 /**
- * One pass over a side: reads the feed of every range from its beginning to the fence, which is the end of the range
- * when the pass began. Invariant: each page counts once, however often it is read; a child range continues from its
- * parent's position; an interrupted pass resumes from the last checkpoint.
+ * One pass over a container: reads the feed of every range from a start to the fence, which is the end of the range when
+ * the pass began. Invariant: each page counts once, however often it is read; a child range continues from its parent's
+ * position; an interrupted pass resumes from the last checkpoint.
  */
-import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
-import { forEachRange } from '../../cosmos/feed/each-range.ts';
-import { ChangeFeed, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
-import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
-import { wholeOf, type FeedRange, type Interval } from '../../cosmos/feed/ranges.ts';
-import type { Patience } from '../../cosmos/load/retry.ts';
+import { TroubleError, troubleOf } from '../transport/trouble.ts';
+import { forEachRange } from './each-range.ts';
+import { ChangeFeed, type FeedStart, type FeedPage } from './feed.ts';
+import { seeNewestOf } from './newest-lsn.ts';
+import { wholeOf, type FeedRange, type Interval } from './ranges.ts';
+import type { Patience } from '../load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
-import type { RowOptions } from './rows.ts';
-import { tokenOf, type Side } from '../../cosmos/side.ts';
-import type { ReadPart, VerifyStore } from '../store.ts';
-import { SideSums } from './side-sums.ts';
-import type { CompareTiming } from '../../spec/timing.ts';
+import { tokenOf, type Side } from '../side.ts';
 
 /** How many ranges are read at the same time. For each of them, one page of at most 4 MB is in memory. */
 const READERS_MAX = 3;
@@ -25,8 +21,44 @@ const READERS_MAX = 3;
  * are small.
  */
 const FENCES_MAX = 16;
-/** How many bytes of entries are kept in memory before a checkpoint writes them, together with the sums. */
-const ENTRIES_BYTES_MAX = 2 * 1024 * 1024;
+
+/** An interval of the key space, and how far it was read. */
+export interface ReadPart extends Interval {
+  readonly rangeId: string;
+  /** The position from which reading continues; null: the beginning of the feed. */
+  readonly position: string | null;
+  /** Documents with a higher LSN are left out. */
+  readonly fenceLsn: number;
+  readonly isDone: boolean;
+  readonly documents: number;
+}
+
+/** An interval of the key space, and the position up to which it was read. */
+export type StartedAt = Pick<ReadPart, 'min' | 'max' | 'position'>;
+
+/** A start, and the fence if it is before the end of the range. */
+export type PassStart = StartedAt & Partial<Pick<ReadPart, 'fenceLsn'>>;
+
+/** What a page has added to the figures. */
+export interface Taken {
+  /** The number of documents on the page up to the fence. */
+  readonly documents: number;
+  /** Whether the page has documents beyond the fence; reading is then complete. */
+  readonly isBeyond: boolean;
+}
+
+/** What becomes of the pages: figures in memory, and where they are saved. */
+export interface Takes {
+  /**
+   * Adds the documents of a page up to the fence of the part that is read. Throws a PageError for a damaged page, of
+   * which nothing is added.
+   */
+  take(page: Buffer, part: ReadPart): Taken;
+  /** Whether so much waits in memory that a checkpoint is due, whatever the time. */
+  isFull(): boolean;
+  /** Saves the figures together with how far each part was read. */
+  save(parts: readonly ReadPart[]): void;
+}
 
 interface Reader {
   readonly min: string;
@@ -40,45 +72,54 @@ interface Reader {
   readonly patience: Patience;
 }
 
-export interface ReadSideParts {
+export interface PassTiming {
+  /** How often the progress is saved. */
+  readonly checkpointMs: number;
+  /** How many documents a page has. */
+  readonly pageSize: number;
+  /** The time from one checkpoint to the next is at least this many times the duration of a checkpoint. Default: 0. */
+  readonly saveTimesMin?: number;
+}
+
+/** The end of a range, when its fence is set. */
+export interface RangeEnd {
+  readonly lsn: number;
+  /** The position of this end. */
+  readonly etag: string;
+}
+
+export interface PassParts {
   readonly side: Side;
-  readonly store: VerifyStore;
-  readonly rows: RowOptions;
+  readonly takes: Takes;
+  /** The parts of an interrupted pass; none: the pass begins. */
+  readonly saved: readonly ReadPart[];
   readonly clock: Clock;
-  readonly timing: Pick<CompareTiming, 'checkpointMs' | 'pageSize'>;
+  readonly timing: PassTiming;
   /** Called after each page. */
   readonly onPage: () => void;
-  /** The positions after which changes are read; undefined: everything is read. */
-  readonly from?: readonly StartedAt[];
+  /** Returns where reading a range starts, when its end is known; undefined: everything is read. */
+  readonly startsOf?: (range: FeedRange, end: RangeEnd) => readonly PassStart[];
   /** Whether the fence must cover the newest change that any replica knows, whichever replica answers. */
   readonly isNewest: boolean;
 }
 
-/** An interval of the key space, and the position up to which it was read. */
-export type StartedAt = Pick<ReadPart, 'min' | 'max' | 'position'>;
-
-export class SidePass {
-  readonly sums: SideSums;
-  readonly #parts: ReadSideParts;
+export class FencedPass {
+  readonly #parts: PassParts;
   #readers: Reader[];
   #savedAtMs: number;
+  #saveMs = 0;
   #isDirty = false;
   #isWhole = true;
 
-  constructor(parts: ReadSideParts) {
-    const { side, store, rows, clock } = parts;
+  constructor(parts: PassParts) {
+    const { side, saved, clock } = parts;
     this.#parts = parts;
-    this.sums = new SideSums(side.is, rows, store.sums(side.is));
-    this.#readers = store.parts(side.is).map((part) => ({ ...part, patience: side.patience.fresh() }));
+    this.#readers = saved.map((part) => ({ ...part, patience: side.patience.fresh() }));
     this.#savedAtMs = clock.monotonicMs();
   }
 
   get documents(): number {
     return this.#readers.reduce((sum, { documents }) => sum + documents, 0);
-  }
-
-  get parts(): readonly ReadPart[] {
-    return this.#readers;
   }
 
   /** Reads every range to its fence. Saves the progress at the end, also after an abort. */
@@ -114,31 +155,20 @@ export class SidePass {
   async #fenceOf(part: FeedRange, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side } = this.#parts;
     if (this.#parts.isNewest) await seeNewestOf(side, part, signal);
-    const fenceLsn = await this.#endOf(part, signal);
-    return this.#startsOf(part).map((start) => ({
+    const end = await this.#endOf(part, signal);
+    const { min, max } = part;
+    const starts = this.#parts.startsOf?.(part, end) ?? [{ min, max, position: null }];
+    return starts.map((start) => ({
+      fenceLsn: end.lsn,
       ...start,
       rangeId: part.range.id,
-      fenceLsn,
       isDone: false,
       documents: 0,
       patience: side.patience.fresh(),
     }));
   }
 
-  /** Returns the whole interval, to be read from the beginning; or its parts, each with its own start position. */
-  #startsOf({ min, max }: Interval): readonly StartedAt[] {
-    const { from } = this.#parts;
-    if (from === undefined) return [{ min, max, position: null }];
-    return from
-      .filter((one) => one.min < max && one.max > min)
-      .map((one) => ({
-        min: one.min > min ? one.min : min,
-        max: one.max < max ? one.max : max,
-        position: one.position,
-      }));
-  }
-
-  async #endOf(range: FeedRange, signal: AbortSignal): Promise<number> {
+  async #endOf(range: FeedRange, signal: AbortSignal): Promise<RangeEnd> {
     const { side } = this.#parts;
     const { requests, patience, governor, timeoutMs, sessions } = side;
     const pages = new ChangeFeed(requests, { mode: 'latest-version', range }).pages('now', {
@@ -150,7 +180,7 @@ export class SidePass {
     });
     const { value: page } = await pages.next();
     sessions.add(page.sessionToken);
-    if (page.lsn !== undefined) return page.lsn;
+    if (page.lsn !== undefined) return { lsn: page.lsn, etag: page.position.etag };
     throw new ServiceError(`the ${side.is} does not report the LSNs of its ranges`, {
       why: 'a page of its change feed has no readable session token',
       hint: 'check whether a proxy in front of the account drops x-ms-session-token',
@@ -191,7 +221,7 @@ export class SidePass {
   }
 
   /**
-   * Adds a page to the sums and takes its position in one step, so that an abort can neither lose nor repeat the page.
+   * Adds a page to the figures and takes its position in one step, so that an abort can neither lose nor repeat the page.
    */
   #take(page: FeedPage, reader: Reader): void {
     const { side } = this.#parts;
@@ -200,9 +230,9 @@ export class SidePass {
     side.sessions.add(page.sessionToken);
     if (page.status === 304) reader.isDone = true;
     else {
-      // If `take` throws in the middle of the page, the sums contain a part of it and must not be saved.
+      // If `take` throws in the middle of the page, the figures contain a part of it and must not be saved.
       this.#isWhole = false;
-      const { documents, isBeyond } = this.sums.take(page.bytes, reader.fenceLsn);
+      const { documents, isBeyond } = this.#parts.takes.take(page.bytes, reader);
       this.#isWhole = true;
       reader.documents += documents;
       reader.isDone = isBeyond;
@@ -235,25 +265,19 @@ export class SidePass {
   }
 
   #saveIfDue(): void {
-    const { clock, timing } = this.#parts;
-    const isDue = clock.monotonicMs() - this.#savedAtMs >= timing.checkpointMs;
-    if (isDue || this.sums.entries.sizeBytes >= ENTRIES_BYTES_MAX) this.#save();
+    const { clock, timing, takes } = this.#parts;
+    const restMs = Math.max(timing.checkpointMs, this.#saveMs * (timing.saveTimesMin ?? 0));
+    const isDue = clock.monotonicMs() - this.#savedAtMs >= restMs;
+    if (isDue || takes.isFull()) this.#save();
   }
 
   #save(): void {
-    const { side, store, clock } = this.#parts;
+    const { takes, clock } = this.#parts;
     this.#savedAtMs = clock.monotonicMs();
     if (!this.#isDirty || !this.#isWhole) return;
-    const { buckets, refused, longIntegers, entries } = this.sums;
-    store.checkpoint(side.is, {
-      parts: this.#readers,
-      buckets: buckets.view(),
-      refused,
-      longIntegers,
-      entries: entries.words,
-    });
-    entries.clear();
+    takes.save(this.#readers);
     this.#isDirty = false;
+    this.#saveMs = clock.monotonicMs() - this.#savedAtMs;
   }
 }
 

@@ -1,0 +1,255 @@
+/** Puts together what a plan has found out: the figures of each candidate, their verdicts, and the recommendation. Pure. */
+import { describeAccount } from '../cosmos/account/describe.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
+import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import type { Side } from '../cosmos/side.ts';
+import { valueAt } from '../keys/path.ts';
+import type { KeyPlan } from '../keys/plan.ts';
+import { must } from '../lib/assert.ts';
+import { createRu, indexedBy } from '../preflight/estimate.ts';
+import { planOf, type KeyCandidate } from './candidates/candidate.ts';
+import type { FirstSample } from './candidates/first-sample.ts';
+import { dataFigures, writeFigures } from './figures.ts';
+import { growthOf, lifeDaysOf } from './forecast/growth.ts';
+import { costsOf } from './money/costs.ts';
+import { PRICES, priceNote, type Prices } from './money/prices.ts';
+import type { CandidateMeasure } from './pass/candidate-measure.ts';
+import type { Measured } from './reading/plan-pass.ts';
+import type { CandidateWorkload, PlanResult, SourceFigures } from './result.ts';
+import { judge, type Unjudged } from './verdict/findings.ts';
+import { recommend } from './verdict/recommend.ts';
+import { weigh } from './workload/weigh.ts';
+import { workloadResult } from './workload/workload.ts';
+import type { Followed, PlanParts } from './plan.ts';
+import { showOf } from './show-values.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** Everything that a plan has found out, before it becomes figures. */
+export interface PlanFound extends PlanParts {
+  readonly side: Side;
+  readonly facts: ContainerFacts;
+  readonly candidates: readonly KeyCandidate[];
+  readonly first: FirstSample;
+  readonly measured: Measured;
+  readonly observed: Followed | null;
+  readonly regions: Awaited<ReturnType<typeof describeAccount>>;
+}
+
+export function resultOf(found: PlanFound): PlanResult {
+  const { candidates, measured, observed, workload: file, share } = found;
+  const { measure } = measured;
+  const { totals } = measure;
+  const times = share >= 1 ? 1 : 1 / share;
+  const source = sourceFigures(found, times);
+  const prices = found.prices ?? PRICES;
+  const workloads = candidates.map((candidate, at) =>
+    workloadFigures(found, { candidate, at, source, prices }),
+  );
+  const unjudged = candidates.map((candidate, at): Unjudged => {
+    const one = must(measure.candidates[at], 'each candidate is measured');
+    const costOfWrite = createRu(source.averageBytes, source.averageTerms);
+    const data = dataFigures(one, { partitions: source.partitions, times, sample: measured.sample });
+    const { key, paths, derive, isCurrent: current, proposed } = candidate;
+    const workload = workloads[at] ?? null;
+    const [now, after] = [workloads[0]?.ruPerSecond, workload?.ruPerSecond];
+    const queriesRu = now === undefined || after === undefined ? null : { now, after };
+    return {
+      key,
+      paths,
+      derive,
+      current,
+      proposed,
+      data,
+      writes: writeFigures(one, costOfWrite, {
+        partitions: source.partitions,
+        times,
+        sample: measured.sample,
+      }),
+      growth: growthFigures(found, { candidate, measure: one, source, times }),
+      costs: costFigures(found, { candidate, source, times, prices, queriesRu }),
+      workload,
+      observed: observed?.figures[at] ?? null,
+    };
+  });
+  const present = must(unjudged[0], 'the present key is a candidate');
+  const judged = unjudged.map((one) => ({ ...one, verdict: judge(one, present, source) }));
+  const documents = Math.round(totals.documents * times);
+  const uncertain = share >= 1 ? 0 : Math.ceil(documents * 0.05);
+  return {
+    source,
+    complete: measured.parts.every(({ isDone }) => isDone),
+    documents: {
+      estimate: documents,
+      low: Math.max(totals.documents, documents - uncertain),
+      high: documents + uncertain,
+    },
+    sampled: totals.documents,
+    exact:
+      share >= 1 &&
+      measure.candidates.every(
+        ({ pairs, biggest, samples }) =>
+          pairs.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
+      ),
+    takenAt: new Date(measured.startedAtMs).toISOString(),
+    readRu: Math.round(measured.readRu),
+    candidates: judged,
+    recommendation: recommend(judged, source),
+    workload: file === null ? null : workloadResult(file, showOf(found.hashesValues).text),
+    observed: observed === null ? null : { seconds: observed.seconds, writes: observed.writes },
+    notes: [
+      priceNote(prices),
+      ...(share >= 1
+        ? []
+        : [
+            'collisions are found only among the documents that were read; read all of them before you migrate',
+          ]),
+      ...(source.uniqueKeys.length > 0
+        ? ['conflicts of unique keys under another key are not measured yet']
+        : []),
+      ...(source.bytes.low === source.bytes.high && found.facts.sizeBytes === null
+        ? ['the size of the index is not known, so sizes are those of the documents']
+        : []),
+    ],
+  };
+}
+
+function sourceFigures({ facts, measured, first, side, regions }: PlanFound, times: number): SourceFigures {
+  const { totals } = measured.measure;
+  const { throughput, settings } = facts;
+  const ru = ruOf(throughput);
+  const stored = Math.max(facts.sizeBytes ?? 0, Math.round(totals.bytes * times));
+  return {
+    name: `${facts.name.database}/${facts.name.container}`,
+    key: facts.keyPaths.join(','),
+    partitions: side.ranges.list.length,
+    throughput:
+      ru === undefined ? null : { kind: throughput.kind === 'autoscale' ? 'autoscale' : 'manual', ru },
+    throughputText: throughputText(throughput),
+    bytes: { estimate: stored, low: stored, high: stored },
+    averageBytes: totals.documents === 0 ? 0 : totals.bytes / totals.documents,
+    averageTerms: first.averageTerms,
+    defaultTtl: facts.defaultTtl,
+    uniqueKeys: uniqueKeysOf(settings.uniqueKeyPolicy),
+    regions: regions?.regions.length ?? 1,
+    writeRegions: regions?.multiWrite === true ? regions.regions.length : 1,
+    writtenTs: totals.documents === 0 ? null : { first: totals.firstTs, last: totals.lastTs },
+  };
+}
+
+/** Returns the paths of each unique key of a policy as the service sends it. */
+function uniqueKeysOf(policy: unknown): string[][] {
+  const keys: unknown = Reflect.get(Object(policy), 'uniqueKeys');
+  if (!Array.isArray(keys)) return [];
+  return keys.map((key: unknown) => {
+    const paths: unknown = Reflect.get(Object(key), 'paths');
+    return Array.isArray(paths) ? paths.map(String) : [];
+  });
+}
+
+interface Of {
+  readonly candidate: KeyCandidate;
+  readonly source: SourceFigures;
+}
+
+/** How many of the biggest values are followed into the future. */
+const FOLLOWED_MAX = 20;
+
+function growthFigures(
+  { measured, facts, created, horizonMonths }: PlanFound,
+  { candidate, measure, source, times }: Of & { readonly measure: CandidateMeasure; readonly times: number },
+): Unjudged['growth'] {
+  const { measure: all, nowTs } = measured;
+  const averageBytes = source.averageBytes;
+  return growthOf({
+    from: created ?? '_ts',
+    nowTs,
+    history: all.history.save(),
+    dataBytes: all.totals.bytes,
+    storedBytes: source.bytes.estimate,
+    times,
+    values: measure.biggest.heaviest(FOLLOWED_MAX).map(({ high, low, weight }) => ({
+      value: measure.texts.of(high, low),
+      bytes: weight.low,
+      recentBytes: measure.lastDay.of(high, low).documents.low * averageBytes,
+    })),
+    recentSeconds: DAY_SECONDS,
+    lifeDays: lifeDaysOf(candidate.derive),
+    defaultTtl: facts.defaultTtl,
+    partitions: source.partitions,
+    throughput: source.throughput,
+    horizonMonths,
+  });
+}
+
+function costFigures(
+  { facts, measured, side, spec, first }: PlanFound,
+  {
+    candidate,
+    source,
+    times,
+    prices,
+    queriesRu,
+  }: Of & {
+    readonly times: number;
+    readonly prices: Prices;
+    readonly queriesRu: { readonly now: number; readonly after: number } | null;
+  },
+): Unjudged['costs'] {
+  const { totals } = measured.measure;
+  const documents = Math.round(totals.documents * times);
+  const keyBytes = averageKeyBytes(first.documents, planOf(candidate, facts.keyPaths));
+  return costsOf({
+    isCurrent: candidate.isCurrent,
+    documents,
+    sample: {
+      averageBytes: source.averageBytes,
+      averageKeyBytes: keyBytes,
+      averageTerms: source.averageTerms,
+      readRu: totals.documents === 0 ? 1 : measured.readRu / totals.documents,
+    },
+    indexed: indexedBy(facts.settings.indexingPolicy),
+    storedBytes: source.bytes.estimate,
+    // Quotes, the name of the property, a colon and a comma.
+    addedBytes: candidate.derive.length === 0 ? 0 : keyBytes + candidate.paths.join().length + 4,
+    throughput: facts.throughput,
+    regions: source.regions,
+    writeRegions: source.writeRegions,
+    sourceRuPerSecond: allowedRu('source', spec.sourceBudget, ruOf(side.facts.throughput)),
+    queriesRu,
+    prices,
+  });
+}
+
+/** How many bytes the key of a document has as JSON, on average. */
+function averageKeyBytes(documents: readonly unknown[], plan: KeyPlan): number {
+  let [bytes, count] = [0, 0];
+  for (const document of documents) {
+    const computed = plan.compute(plan.inputs.map((path) => valueAt(document, path)));
+    if (computed.kind === 'refused') continue;
+    bytes += Buffer.byteLength(JSON.stringify(computed.values));
+    count += 1;
+  }
+  return count === 0 ? 0 : bytes / count;
+}
+
+function workloadFigures(
+  { workload, measured, facts }: PlanFound,
+  { candidate, at, source, prices }: Of & { readonly at: number; readonly prices: Prices },
+): CandidateWorkload | null {
+  if (workload === null) return null;
+  const firstLevel = (one: number): number =>
+    measured.measure.candidates[one]?.samples[0]?.distinct().estimate ?? 1;
+  return weigh(workload, {
+    candidate,
+    presentPaths: facts.keyPaths,
+    partitions: source.partitions,
+    firstLevelValues: firstLevel(at),
+    presentFirstLevelValues: firstLevel(0),
+    readRu: Math.max(1, source.averageBytes / 1024),
+    writeRu: createRu(source.averageBytes, source.averageTerms),
+    billing: { kind: facts.throughput.kind, regions: source.regions, writeRegions: source.writeRegions },
+    prices,
+  });
+}

@@ -1,0 +1,147 @@
+/**
+ * Measures candidates for the key of a container, predicts what each would mean, and recommends one. Invariant: nothing is
+ * written to a container, and a right to read is enough.
+ */
+import { connect } from '../cosmos/account/client.ts';
+import { describeAccount } from '../cosmos/account/describe.ts';
+import { readContainer } from '../cosmos/container/inspect.ts';
+import { logWaits, Patience } from '../cosmos/load/retry.ts';
+import { openSide, type Side } from '../cosmos/side.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import { createRu } from '../preflight/estimate.ts';
+import { INSPECTION_LIMITS } from '../preflight/inspect.ts';
+import { containerMissing } from '../spec/refusals.ts';
+import type { PlanSpec } from '../spec/migration-spec.ts';
+import {
+  currentCandidate,
+  kindOf,
+  planOf,
+  refuseRepeated,
+  type KeyCandidate,
+} from './candidates/candidate.ts';
+import { discover } from './candidates/discover.ts';
+import { firstSample } from './candidates/first-sample.ts';
+import type { Prices } from './money/prices.ts';
+import { follow } from './observe/follow.ts';
+import { Observation } from './observe/observation.ts';
+import type { PassCost } from './reading/pass-cost.ts';
+import { readForPlan, type Measured } from './reading/plan-pass.ts';
+import { planPath } from './reading/plan-store.ts';
+import type { ObservedFigures, PlanResult } from './result.ts';
+import { resultOf } from './assemble.ts';
+import { showOf } from './show-values.ts';
+import type { Workload } from './workload/workload.ts';
+
+export interface PlanQuestion {
+  /** The candidates of the operator; empty: cosmig proposes some. */
+  readonly candidates: readonly KeyCandidate[];
+  /** The share of the source that is read; 1: all of it. */
+  readonly share: number;
+  readonly fresh: boolean;
+  readonly ruMax: number | null;
+  readonly isAccepted: boolean;
+  /** How long the feed is followed; null: not at all. */
+  readonly observeMs: number | null;
+  /** The path of the creation date; null: `_ts` has to do. */
+  readonly created: string | null;
+  readonly horizonMonths: number;
+  readonly workload: Workload | null;
+  readonly prices: Prices | null;
+  /** Whether key values and ids are shown as hashes. */
+  readonly hashesValues: boolean;
+}
+
+export interface PlanParts extends PlanQuestion {
+  readonly spec: PlanSpec;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  readonly onCost: (cost: PassCost) => void;
+  readonly onProgress: (progress: { readonly documents: number; readonly ru: number }) => void;
+}
+
+export async function makePlan(parts: PlanParts): Promise<PlanResult> {
+  const { spec, clock, random, log, signal } = parts;
+  const onWait = logWaits(log, clock);
+  using account = await connect(spec.connection, { signal, clock });
+  const call = { signal, patience: new Patience({ clock, random, onWait, limits: INSPECTION_LIMITS }) };
+  const facts = await readContainer(account, spec.source, call);
+  if (facts === undefined)
+    throw containerMissing(`source container ${spec.source.database}/${spec.source.container}`, {
+      why: 'the account has no container of this name',
+      hint: 'check the names and the endpoint',
+    });
+  const described = await describeAccount(account, call);
+  const side = await openSide(
+    'source',
+    { account, facts, budget: spec.sourceBudget, clock, random, onWait },
+    signal,
+  );
+  const first = await firstSample(side, signal);
+  const current = currentCandidate(facts.keyPaths);
+  const others =
+    parts.candidates.length > 0 ? parts.candidates : discover(first.documents, facts.keyPaths.map(pathSteps));
+  const candidates = [current, ...others];
+  refuseRepeated(candidates);
+  for (const candidate of candidates) if (!candidate.isCurrent) planOf(candidate, facts.keyPaths);
+  const show = showOf(parts.hashesValues);
+  const measured = await readForPlan({ ...parts, side, path: planPath(spec.file), candidates, show });
+  const observed = await observe(parts, {
+    side,
+    candidates,
+    show: show.text,
+    measured,
+    averageTerms: first.averageTerms,
+  });
+  return resultOf({ ...parts, side, facts, candidates, first, measured, observed, regions: described });
+}
+
+/** What following the feed has shown. */
+export interface Followed {
+  readonly seconds: number;
+  readonly writes: number;
+  readonly figures: readonly ObservedFigures[];
+}
+
+async function observe(
+  { observeMs, clock, signal, say }: PlanParts,
+  parts: {
+    readonly side: Side;
+    readonly candidates: readonly KeyCandidate[];
+    readonly show: (values: readonly KeyComponent[]) => string;
+    readonly measured: Measured;
+    readonly averageTerms: number;
+  },
+): Promise<Followed | null> {
+  if (observeMs === null) return null;
+  const { side, candidates, show, measured, averageTerms } = parts;
+  const { keyPaths, keyKind } = side.facts;
+  const observation = new Observation(
+    candidates.map((candidate) => ({
+      plan: planOf(candidate, keyPaths),
+      kind: kindOf(candidate, keyKind),
+      show,
+    })),
+    keyPaths.map(pathSteps),
+  );
+  say(`following the change feed for ${Math.round(observeMs / 1000)} s`);
+  const seconds = await follow(
+    { side, clock, forMs: observeMs, take: (page) => observation.take(page) },
+    signal,
+  );
+  const { documents, bytes } = measured.measure.totals;
+  const figures = observation.figures(
+    seconds,
+    createRu(documents === 0 ? 0 : bytes / documents, averageTerms),
+  );
+  return { seconds, writes: observation.writes, figures };
+}
+
+function pathSteps(path: string): readonly string[] {
+  return planOf({ paths: [path], derive: [] }, []).targetPaths[0] ?? [];
+}

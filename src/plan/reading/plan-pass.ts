@@ -1,0 +1,200 @@
+/**
+ * Reads the source once for all candidates, or a sample of it. Invariant: nothing is written to a container; each page
+ * counts once for every candidate; a pass that was interrupted resumes from its last checkpoint, and finds what it would
+ * have found without the interruption.
+ */
+import { createHash } from 'node:crypto';
+import { FencedPass, type PassTiming, type ReadPart, type Taken } from '../../cosmos/feed/fenced-pass.ts';
+import type { Side } from '../../cosmos/side.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { ServiceError } from '../../lib/errors.ts';
+import type { Random } from '../../lib/random.ts';
+import { parsePath } from '../../keys/path.ts';
+import { kindOf, planOf, type KeyCandidate } from '../candidates/candidate.ts';
+import { PageMeasure } from '../pass/page-measure.ts';
+import { passCost, refuseDear, type PassCost } from './pass-cost.ts';
+import { sampleOf, type SampleFacts } from './sampled.ts';
+import { PlanStore, type BegunPass } from './plan-store.ts';
+import { lsnOfPosition, positionAfter, stretchCount, stretchesOf } from './stretches.ts';
+
+export interface PlanPassParts {
+  readonly side: Side;
+  /** The path of the plan file. */
+  readonly path: string;
+  readonly candidates: readonly KeyCandidate[];
+  /** How key values are shown; part of the subject, because the plan file keeps values as they were shown. */
+  readonly show: { readonly name: string; readonly text: (values: readonly KeyComponent[]) => string };
+  /** The share of the source that is read; 1: all of it. */
+  readonly share: number;
+  /** The path of the creation date of documents; null: they have none. */
+  readonly created: string | null;
+  /** Whether to begin again, even if an interrupted pass could be resumed. */
+  readonly fresh: boolean;
+  /** The most RU that are spent unasked; null: as many as it takes. */
+  readonly ruMax: number | null;
+  /** Whether the operator has accepted what the pass costs. */
+  readonly isAccepted: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** Receives messages for the user. */
+  readonly say: (text: string) => void;
+  /** Called with the cost before the first page is read for the candidates. */
+  readonly onCost?: (cost: PassCost) => void;
+  readonly onProgress?: (progress: { readonly documents: number; readonly ru: number }) => void;
+  readonly timing?: Partial<PassTiming>;
+}
+
+/** What was read and measured. */
+export interface Measured {
+  readonly measure: PageMeasure;
+  /** The parts of the source that were read, each to its end. */
+  readonly parts: readonly ReadPart[];
+  /** How much of the source the figures are of. */
+  readonly sample: SampleFacts;
+  /** What reading has cost, in all runs of this pass together. */
+  readonly readRu: number;
+  readonly startedAtMs: number;
+  readonly nowTs: number;
+}
+
+/**
+ * A checkpoint writes all sketches, some tens of megabytes with many candidates. So that this costs little at any size,
+ * the time between two checkpoints is at least 25 times the duration of one.
+ */
+const TIMING: PassTiming = { checkpointMs: 2000, pageSize: 1000, saveTimesMin: 25 };
+/** The version of what is measured. A pass of an older cosmig that measured otherwise is not resumed. */
+const MEASURE = 1;
+
+export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
+  using store = PlanStore.open(parts.path);
+  const { side, candidates, show, share, created, clock, signal } = parts;
+  const spentBefore = side.governor.budget.spentRu;
+  const begun = resumed(store, parts) ?? (await begin(store, parts));
+  const { nowTs } = begun;
+  const measure = new PageMeasure(
+    candidates.map((candidate) => ({
+      plan: planOf(candidate, side.facts.keyPaths),
+      kind: kindOf(candidate, side.facts.keyKind),
+      endTs: nowTs,
+      show: show.text,
+    })),
+    nowTs,
+    { saved: store.pages(), created: created === null ? undefined : parsePath(created) },
+  );
+  const readRu = (): number => begun.readRu + side.governor.budget.spentRu - spentBefore;
+  const pass: FencedPass = new FencedPass({
+    side,
+    saved: store.parts(),
+    clock,
+    timing: { ...TIMING, ...parts.timing },
+    isNewest: false,
+    onPage: () => parts.onProgress?.({ documents: pass.documents, ru: readRu() }),
+    ...(share >= 1 ? {} : { startsOf: sampling(parts) }),
+    takes: {
+      take: (page, part) => take(measure, page, { part, isSample: share < 1 }),
+      isFull: () => false,
+      save: (read) =>
+        store.checkpoint({
+          parts: read,
+          totals: measure.savedTotals(),
+          candidates: measure.candidates,
+          readRu: readRu(),
+        }),
+    },
+  });
+  await pass.run(signal);
+  const read = store.parts();
+  return {
+    measure,
+    parts: read,
+    sample: sampleOf(read, share),
+    readRu: readRu(),
+    startedAtMs: begun.startedAtMs,
+    nowTs,
+  };
+}
+
+/** Returns the interrupted or finished pass of the same subject; null: there is none. */
+function resumed(store: PlanStore, parts: PlanPassParts): BegunPass | null {
+  const begun = store.begun();
+  if (begun === null || parts.fresh) return null;
+  const { fingerprint, sourceRid } = subjectOf(parts);
+  const at = new Date(begun.startedAtMs).toISOString();
+  if (begun.sourceRid !== sourceRid) {
+    parts.say(`starting again: the plan started at ${at} was of another container`);
+    return null;
+  }
+  if (begun.fingerprint !== fingerprint) {
+    parts.say(`starting again: the plan started at ${at} was of other candidates or another sample`);
+    return null;
+  }
+  parts.say(`resuming the plan started at ${at}`);
+  return begun;
+}
+
+async function begin(store: PlanStore, parts: PlanPassParts): Promise<BegunPass> {
+  const { side, share, clock, signal } = parts;
+  const cost = await passCost(side, share, signal);
+  parts.onCost?.(cost);
+  refuseDear(cost, parts);
+  const begun = {
+    ...subjectOf(parts),
+    startedAtMs: clock.now(),
+    nowTs: side.requests.serviceTime.nowTs(),
+    readRu: 0,
+  };
+  store.begin(begun);
+  return begun;
+}
+
+function subjectOf({ side, candidates, share, show, created }: PlanPassParts): {
+  readonly fingerprint: string;
+  readonly sourceRid: string;
+} {
+  const keys = candidates.map(({ paths, derive, isCurrent }) => ({ paths, derive, isCurrent }));
+  const text = JSON.stringify({ measure: MEASURE, keys, share, show: show.name, created });
+  return {
+    fingerprint: createHash('sha256').update(text).digest('hex'),
+    sourceRid: side.facts.rid,
+  };
+}
+
+/** Returns where a sample starts in each range. */
+function sampling({
+  side,
+  share,
+  random,
+}: PlanPassParts): NonNullable<ConstructorParameters<typeof FencedPass>[0]['startsOf']> {
+  const ranges = side.ranges.list.length;
+  return ({ min, max }, { lsn, etag }) => {
+    if (lsnOfPosition(etag) === undefined) throw noSample(`it gave the position ${etag}`);
+    const count = stretchCount((side.facts.documentCount ?? lsn) / ranges, share, ranges);
+    return stretchesOf(lsn, { share, count, random }).map(({ after, until }) => ({
+      min,
+      max,
+      position: positionAfter(after),
+      fenceLsn: until,
+    }));
+  };
+}
+
+function take(
+  measure: PageMeasure,
+  page: Buffer,
+  { part, isSample }: { readonly part: ReadPart; readonly isSample: boolean },
+): Taken {
+  if (!isSample) return measure.take(page, part.fenceLsn);
+  const after = part.position === null ? 0 : (lsnOfPosition(part.position) ?? 0);
+  return measure.take(page, part.fenceLsn, (first) => {
+    if (first <= after) throw noSample(`after the LSN ${after} it returned the LSN ${first}`);
+  });
+}
+
+function noSample(why: string): ServiceError {
+  return new ServiceError('the change feed cannot be read from the middle, as a sample needs', {
+    why,
+    hint: 'run the same command without --sample, and attach this message to an issue',
+  });
+}

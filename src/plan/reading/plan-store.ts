@@ -1,0 +1,239 @@
+/**
+ * The plan file next to the ledger: how far the source was read, and what was measured. Invariant: positions and
+ * measures change in one transaction, so after a crash the next run resumes from a state in which they agree. The
+ * process that measures holds the file's lock. A file that has lost changes is started again.
+ */
+import { LedgerError, NotReadyError } from '../../lib/errors.ts';
+import { realPath } from '../../lib/sqlite/file.ts';
+import { bytes, jsonText, number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
+import { changeCount, openTables } from '../../lib/sqlite/table-sums.ts';
+import {
+  asContentsError,
+  DamagedFile,
+  openDatabase,
+  refuseForeignFile,
+  withDatabaseErrors,
+  type Database,
+} from '../../lib/sqlite/sqlite.ts';
+import { Transactions } from '../../lib/sqlite/transaction.ts';
+import type { ReadPart } from '../../cosmos/feed/fenced-pass.ts';
+import { ChangeMark } from '../../state/change-mark.ts';
+import { MoverLock } from '../../state/lock.ts';
+import type { SavedMeasure } from '../pass/candidate-measure.ts';
+import type { SavedPages } from '../pass/page-measure.ts';
+
+/** What a pass is about. Another subject begins another pass. */
+export interface PlanSubject {
+  /** The candidates, and what else decides what is measured. */
+  readonly fingerprint: string;
+  readonly sourceRid: string;
+}
+
+export interface BegunPass extends PlanSubject {
+  readonly startedAtMs: number;
+  /** The service's time when the pass began, in seconds since the epoch. */
+  readonly nowTs: number;
+  /** What reading has cost up to the last checkpoint. */
+  readonly readRu: number;
+}
+
+export interface PlanCheckpoint {
+  readonly parts: readonly ReadPart[];
+  readonly totals: SavedPages['totals'];
+  /** Saved one after the other, because the sketches of all candidates together take tens of megabytes. */
+  readonly candidates: ReadonlyArray<{ save(): SavedMeasure }>;
+  readonly readRu: number;
+}
+
+/** A small cache is enough: the rows are read once, when a pass resumes. */
+const CACHE_KIB = 1024;
+/** The sketches of a measure; those of the levels of its key are `sample-0`, `sample-1` and so on. */
+const SKETCHES = ['biggest', 'lastDay', 'lastHour', 'space', 'heat', 'pairs'] as const;
+
+/** Returns the path of the plan file of a ledger. */
+export function planPath(ledger: string): string {
+  return `${realPath(ledger)}-plan`;
+}
+
+export class PlanStore {
+  readonly #database: Database;
+  readonly #lock: MoverLock;
+  readonly #transactions: Transactions;
+  #mark: ChangeMark | undefined;
+  readonly #sql;
+
+  private constructor(database: Database, lock: MoverLock) {
+    this.#database = database;
+    this.#lock = lock;
+    this.#transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
+    this.#sql = {
+      begun: database.prepare<[], Columns>('SELECT * FROM pass'),
+      begin: database.prepare(
+        `INSERT INTO pass (id, fingerprint, source_rid, started_at_ms, now_ts)
+         VALUES (1, @fingerprint, @sourceRid, @startedAtMs, @nowTs)`,
+      ),
+      measured: database.prepare('UPDATE pass SET read_ru = @readRu, totals = @totals, heads = @heads'),
+      parts: database.prepare<[], Columns>('SELECT * FROM parts ORDER BY number'),
+      dropParts: database.prepare('DELETE FROM parts'),
+      addPart: database.prepare(
+        `INSERT INTO parts (min, max, range_id, position, fence_lsn, is_done, documents)
+         VALUES (@min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents)`,
+      ),
+      sketch: database.prepare<[number, string], Columns>(
+        'SELECT bytes FROM sketches WHERE candidate = ? AND name = ?',
+      ),
+      setSketch: database.prepare(
+        `INSERT INTO sketches (candidate, name, bytes) VALUES (?, ?, ?)
+         ON CONFLICT (candidate, name) DO UPDATE SET bytes = excluded.bytes`,
+      ),
+    };
+  }
+
+  /** Opens the plan file; refuses if another process measures. */
+  static open(path: string): PlanStore {
+    refuseForeignFile(path, 'plan');
+    const lock = takeLock(path);
+    let database: Database | undefined;
+    try {
+      database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
+      openTables(database, 'plan');
+      const store = new PlanStore(database, lock);
+      store.#mark = ChangeMark.open(path, database);
+      if (store.#mark.isAhead) store.#startAgain();
+      return store;
+    } catch (error) {
+      database?.close();
+      lock.release();
+      throw asPlanFileError(error, path);
+    }
+  }
+
+  /** Returns the pass that was begun last; null: none. */
+  begun(): BegunPass | null {
+    const row = this.#sql.begun.get();
+    if (row === undefined) return null;
+    return {
+      fingerprint: text(row, 'fingerprint'),
+      sourceRid: text(row, 'source_rid'),
+      startedAtMs: number(row, 'started_at_ms'),
+      nowTs: number(row, 'now_ts'),
+      readRu: number(row, 'read_ru'),
+    };
+  }
+
+  /** Forgets the last pass and begins another. */
+  begin(pass: Omit<BegunPass, 'readRu'>): void {
+    this.#transactions.durable(() => {
+      this.#forget();
+      this.#sql.begin.run(pass);
+    });
+  }
+
+  parts(): ReadPart[] {
+    return this.#sql.parts.all().map((row) => ({
+      min: text(row, 'min'),
+      max: text(row, 'max'),
+      rangeId: text(row, 'range_id'),
+      position: orNull(row, 'position', text),
+      fenceLsn: number(row, 'fence_lsn'),
+      isDone: number(row, 'is_done') === 1,
+      documents: number(row, 'documents'),
+    }));
+  }
+
+  /** Returns what was measured up to the last checkpoint; undefined: there was none. */
+  pages(): SavedPages | undefined {
+    const row = this.#sql.begun.get();
+    if (row === undefined) return undefined;
+    const heads = JSON.parse(jsonText(row, 'heads')) as readonly Head[];
+    if (heads.length === 0) return undefined;
+    return {
+      totals: JSON.parse(jsonText(row, 'totals')) as SavedPages['totals'],
+      candidates: heads.map((head, candidate) => this.#measure(head, candidate)),
+    };
+  }
+
+  checkpoint({ parts, totals, candidates, readRu }: PlanCheckpoint): void {
+    this.#transactions.run(() => {
+      this.#sql.dropParts.run();
+      for (const part of parts) this.#sql.addPart.run({ ...part, isDone: part.isDone ? 1 : 0 });
+      const heads = candidates.map((one, candidate) => this.#saveMeasure(one.save(), candidate));
+      this.#sql.measured.run({ readRu, totals: JSON.stringify(totals), heads: JSON.stringify(heads) });
+    });
+  }
+
+  [Symbol.dispose](): void {
+    try {
+      this.#database.close();
+      this.#mark?.close();
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  #saveMeasure(measure: SavedMeasure, candidate: number): Head {
+    for (const name of SKETCHES) this.#sql.setSketch.run(candidate, name, measure[name]);
+    for (const [level, sample] of measure.samples.entries())
+      this.#sql.setSketch.run(candidate, `sample-${level}`, sample);
+    return headOf(measure);
+  }
+
+  #measure({ levels, ...head }: Head, candidate: number): SavedMeasure {
+    const read = (name: string): Buffer => {
+      const row = this.#sql.sketch.get(candidate, name);
+      if (row === undefined) throw new DamagedFile(this.#database.name, `the sketch ${name} is missing`);
+      return bytes(row, 'bytes');
+    };
+    return {
+      ...head,
+      biggest: read('biggest'),
+      lastDay: read('lastDay'),
+      lastHour: read('lastHour'),
+      space: read('space'),
+      heat: read('heat'),
+      pairs: read('pairs'),
+      samples: Array.from({ length: levels }, (_none, level) => read(`sample-${level}`)),
+    };
+  }
+
+  #startAgain(): void {
+    this.#transactions.durable(() => this.#forget());
+    this.#mark?.reset(changeCount(this.#database));
+  }
+
+  #forget(): void {
+    for (const table of ['pass', 'parts', 'sketches']) this.#database.exec(`DELETE FROM ${table}`);
+  }
+}
+
+/** What a measure has besides its sketches, and the number of levels of its key. */
+type Head = Omit<SavedMeasure, (typeof SKETCHES)[number] | 'samples'> & { readonly levels: number };
+
+function headOf(measure: SavedMeasure): Head {
+  const { documents, missing, types, refused, texts, collided, samples } = measure;
+  return { documents, missing, types, refused, texts, collided, levels: samples.length };
+}
+
+/** Converts an error of the file. A damaged plan file may be deleted, because a new pass replaces it. */
+function asPlanFileError(thrown: unknown, path: string): unknown {
+  const error = asContentsError(thrown, path);
+  if (!(error instanceof DamagedFile)) return error;
+  return new LedgerError(error.message, {
+    why: error.why,
+    hint: `delete ${path} and run the same command again: plan then reads the source from the beginning`,
+    cause: error,
+  });
+}
+
+function takeLock(path: string): MoverLock {
+  try {
+    return MoverLock.take(path);
+  } catch (error) {
+    if (!(error instanceof NotReadyError)) throw error;
+    throw new NotReadyError('another cosmig plan is running', {
+      why: `it holds ${path}`,
+      hint: 'wait for it to end or stop it, then run the same command again',
+      cause: error,
+    });
+  }
+}

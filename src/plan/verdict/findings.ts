@@ -1,0 +1,279 @@
+/**
+ * The reasons for and against a key, each with its figure, its limit and where the limit comes from. Pure. There is no
+ * score: a person weighs reasons, and a blocker is not made up for by gains.
+ */
+import type { CandidateResult, KeyReason, FindingCode, SourceFigures, KeyVerdict } from '../result.ts';
+import {
+  FAN_OUT_SHARE_MAX,
+  MISSING_SHARE_MAX,
+  MOVES_SHARE_MAX,
+  PARTITION_RU_MAX,
+  RECENT_SHARE_MAX,
+  RECENT_WRITES_MIN,
+  TOP_SHARE_MAX,
+  VALUE_BYTES_ALERT,
+  VALUE_BYTES_MAX,
+  VALUES_MIN,
+  type Limit,
+} from './limits.ts';
+
+/** A candidate before it is judged. */
+export type Unjudged = Omit<CandidateResult, 'verdict'>;
+
+const GB = 1024 ** 3;
+
+/** Judges a candidate. `current` is the present key, with which it is compared; the same for the present key itself. */
+export function judge(candidate: Unjudged, current: Unjudged, source: SourceFigures): KeyVerdict {
+  const risks = [...risksOf(candidate, source)];
+  const presentRisks = new Set([...risksOf(current, source), ...blockersOf(current)].map(({ code }) => code));
+  return {
+    blockers: [...blockersOf(candidate)],
+    risks,
+    gains: candidate.current ? [] : [...gainsOf(candidate, { current, presentRisks, risks })],
+  };
+}
+
+function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
+  const [biggest] = data.largest;
+  if (biggest !== undefined && biggest.bytes.low > VALUE_BYTES_MAX.value)
+    yield finding(
+      'value-over-20-gb',
+      `the value ${biggest.value} has ${gb(biggest.bytes.low)} GB`,
+      biggest.bytes.low,
+      VALUE_BYTES_MAX,
+    );
+  // What stands in the container has its slot already.
+  if (current) return;
+  const { collisions, refused, missing, uniqueKeyConflicts } = data;
+  const documents = documentsOf(data);
+  if (documents > 0 && missing === documents)
+    yield finding(
+      'unknown-path',
+      'no document has a value at this path',
+      missing,
+      null,
+      'the path may be misspelt',
+    );
+  if (collisions.low > 0)
+    yield finding(
+      'collisions',
+      `${about(collisions)} documents share the new key and the id with another one`,
+      collisions.documents,
+      { value: 0, source: 'an id is unique within a key value (SVC-5)' },
+    );
+  const refusedCount = Object.entries(refused).reduce(
+    (sum, [reason, count]) => sum + (reason === 'bad-id' ? 0 : count),
+    0,
+  );
+  if (refusedCount > 0)
+    yield finding(
+      'refused-documents',
+      `${number(refusedCount)} documents could not be stored with this key`,
+      refusedCount,
+      {
+        value: 0,
+        source: 'limits of keys and documents (SVC-2, SVC-8)',
+      },
+    );
+  if (uniqueKeyConflicts !== null && uniqueKeyConflicts.low > 0)
+    yield finding(
+      'unique-keys',
+      `${about(uniqueKeyConflicts)} documents would break a unique key of the container`,
+      uniqueKeyConflicts.documents,
+      { value: 0, source: 'unique keys hold within one key value' },
+    );
+}
+
+function* risksOf(
+  { data, writes, growth, workload, observed, current }: Unjudged,
+  source: SourceFigures,
+): Generator<KeyReason> {
+  const [biggest] = data.largest;
+  const bytes = biggest?.bytes.low ?? 0;
+  if (biggest !== undefined && bytes > VALUE_BYTES_ALERT.value && bytes <= VALUE_BYTES_MAX.value)
+    yield finding(
+      'value-near-20-gb',
+      `the value ${biggest.value} has ${gb(bytes)} GB of at most 20`,
+      bytes,
+      VALUE_BYTES_ALERT,
+    );
+  const { first } = growth;
+  if (first !== null && first.reaches20Gb !== null && bytes <= VALUE_BYTES_MAX.value)
+    yield finding(
+      'reaches-20-gb',
+      `the value ${first.value} reaches 20 GB on ${first.reaches20Gb}`,
+      first.bytes,
+      VALUE_BYTES_MAX,
+    );
+  const documents = documentsOf(data);
+  if (data.distinct.high < VALUES_MIN.value && documents > VALUES_MIN.value)
+    yield finding(
+      'few-values',
+      `the key has only ${number(data.distinct.estimate)} values`,
+      data.distinct.estimate,
+      VALUES_MIN,
+    );
+  if (data.top1Share > TOP_SHARE_MAX.value && documents > VALUES_MIN.value)
+    yield finding(
+      'uneven',
+      `${percent(data.top1Share)} of all documents have the value ${biggest?.value ?? ''}`,
+      data.top1Share,
+      TOP_SHARE_MAX,
+    );
+  const perPartition = source.throughput === null ? null : source.throughput.ru / source.partitions;
+  if (perPartition !== null && writes.hottestRu > Math.min(perPartition, PARTITION_RU_MAX.value))
+    yield finding(
+      'hot-value',
+      `the hottest value needs ${number(writes.hottestRu)} RU/s, and a partition has ${number(perPartition)}`,
+      writes.hottestRu,
+      { value: Math.min(perPartition, PARTITION_RU_MAX.value), source: PARTITION_RU_MAX.source },
+    );
+  const recent = recentOf(writes);
+  if (recent !== undefined && recent.share > RECENT_SHARE_MAX.value)
+    yield finding(
+      'recency',
+      `${percent(recent.share)} of the writes of the last ${recent.span} went to the value ${recent.value}`,
+      recent.share,
+      RECENT_SHARE_MAX,
+    );
+  if (documents > 0 && data.missing < documents && data.missing / documents > MISSING_SHARE_MAX.value)
+    yield finding(
+      'missing-values',
+      `${percent(data.missing / documents)} of all documents have no value`,
+      data.missing / documents,
+      MISSING_SHARE_MAX,
+    );
+  if (!current && observed !== null && observed.movesShare > MOVES_SHARE_MAX.value)
+    yield finding(
+      'moves',
+      `${percent(observed.movesShare)} of all updates would move their document`,
+      observed.movesShare,
+      MOVES_SHARE_MAX,
+    );
+  if (!current && observed !== null && observed.brokenBatches.broken > 0)
+    yield finding(
+      'broken-batches',
+      `${number(observed.brokenBatches.broken)} of ${number(observed.brokenBatches.seen)} batches would span several keys`,
+      observed.brokenBatches.broken,
+      { value: 0, source: 'a batch is limited to one key value' },
+    );
+  if (workload !== null && workload.shares['fan-out'] > FAN_OUT_SHARE_MAX.value)
+    yield finding(
+      'fan-out',
+      `${percent(workload.shares['fan-out'])} of all queries ask every partition`,
+      workload.shares['fan-out'],
+      FAN_OUT_SHARE_MAX,
+    );
+}
+
+interface Compared {
+  readonly current: Unjudged;
+  /** What is wrong with the present key. */
+  readonly presentRisks: ReadonlySet<FindingCode>;
+  readonly risks: readonly KeyReason[];
+}
+
+/** What the present key lacks and the candidate has. */
+function* gainsOf(
+  { data, writes, workload, costs }: Unjudged,
+  { current, presentRisks, risks }: Compared,
+): Generator<KeyReason> {
+  const has = (...codes: readonly FindingCode[]): boolean => risks.some(({ code }) => codes.includes(code));
+  const lacks = (...codes: readonly FindingCode[]): boolean =>
+    codes.some((code) => presentRisks.has(code)) && !has(...codes);
+  if (lacks('value-over-20-gb', 'value-near-20-gb', 'reaches-20-gb', 'uneven'))
+    yield finding(
+      'even-storage',
+      `the biggest value has ${percent(data.top1Share)} of all documents instead of ${percent(current.data.top1Share)}`,
+      data.top1Share,
+      TOP_SHARE_MAX,
+    );
+  const [recent, before] = [recentOf(writes), recentOf(current.writes)];
+  if (lacks('recency', 'hot-value') && recent !== undefined && before !== undefined)
+    yield finding(
+      'even-writes',
+      `the hottest value gets ${percent(recent.share)} of the writes of the last ${recent.span} instead of ${percent(before.share)}`,
+      recent.share,
+      RECENT_SHARE_MAX,
+    );
+  if (lacks('few-values'))
+    yield finding(
+      'many-values',
+      `${number(data.distinct.estimate)} values instead of ${number(current.data.distinct.estimate)}`,
+      data.distinct.estimate,
+      VALUES_MIN,
+    );
+  const [now, then] = [current.workload?.shares['fan-out'] ?? 0, workload?.shares['fan-out'] ?? 0];
+  if (workload !== null && then < now - FAN_OUT_SHARE_MAX.value / 2)
+    yield finding(
+      'less-fan-out',
+      `${percent(then)} of all queries ask every partition instead of ${percent(now)}`,
+      then,
+      FAN_OUT_SHARE_MAX,
+    );
+  const { monthly } = costs;
+  if (monthly !== null && monthly.after < monthly.before * 0.95)
+    yield finding(
+      'cheaper',
+      `${number(monthly.before - monthly.after)} dollars less a month`,
+      monthly.after,
+      {
+        value: monthly.before,
+        source: monthly.why,
+      },
+    );
+}
+
+interface Recent {
+  readonly span: 'hour' | 'day';
+  readonly value: string;
+  readonly share: number;
+}
+
+/** Returns the hottest value of the last hour, or of the last day if the hour had too few writes to say anything. */
+function recentOf({ lastHour, lastDay }: Unjudged['writes']): Recent | undefined {
+  const [span, { documents, hottest }] =
+    lastHour.documents >= RECENT_WRITES_MIN ? (['hour', lastHour] as const) : (['day', lastDay] as const);
+  if (documents < RECENT_WRITES_MIN || hottest === null) return undefined;
+  return { span, value: hottest.value, share: hottest.share };
+}
+
+function finding(
+  code: FindingCode,
+  text: string,
+  figure: number,
+  limit: Limit | null,
+  source = '',
+): KeyReason {
+  return { code, text, figure, threshold: limit?.value ?? null, source: limit?.source ?? source };
+}
+
+/** The documents that have a key, missing values included. */
+function documentsOf({ types, missing }: Unjudged['data']): number {
+  const { text, number: numbers, boolean, null: nulls, object, array, missing: absent } = types;
+  return Math.max(missing, text + numbers + boolean + nulls + object + array + absent);
+}
+
+function gb(bytes: number): string {
+  return (bytes / GB).toFixed(1);
+}
+
+function percent(share: number): string {
+  return `${share >= 0.1 || share === 0 ? (share * 100).toFixed(0) : (share * 100).toPrecision(1)} %`;
+}
+
+function number(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+function about({
+  documents,
+  low,
+  high,
+}: {
+  readonly documents: number;
+  readonly low: number;
+  readonly high: number;
+}): string {
+  return low === high ? number(documents) : `about ${number(documents)} (${number(low)} to ${number(high)})`;
+}

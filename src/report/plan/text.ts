@@ -1,0 +1,196 @@
+/**
+ * The plan for a terminal, in short and at most 80 columns wide: the advice, then each candidate with its findings, then
+ * what the figures do not cover. The page has the rest.
+ */
+import type { CandidateResult, KeyReason, PlanResult } from '../../plan/result.ts';
+import { printableLine } from '../../lib/json/printable.ts';
+import { VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
+import { wrapText } from '../format.ts';
+import { columnsOf, cutToColumns, padToColumns } from '../width.ts';
+import {
+  bytesText,
+  countText,
+  dollarsText,
+  estimateText,
+  hoursText,
+  joinUnits,
+  NO_BREAK,
+  readText,
+  ruPerSecondText,
+  sentence,
+  shareText,
+  timesText,
+} from './figures.ts';
+import { recommended, viewsOf, type CandidateView } from './view.ts';
+
+const COLUMNS = 80;
+const NAME = 11;
+const BAR = 24;
+const VALUES_SHOWN = 3;
+/** The value of a key in front of its bar. */
+const VALUE = 26;
+
+/** `page` is the path of the HTML page; null: none was asked for. */
+export function planText(result: PlanResult, page: string | null): string {
+  const views = viewsOf(result);
+  const { source, recommendation: advice, notes } = result;
+  const [before, key] = recommended(advice, source.key);
+  const blocks = [
+    [
+      ...row(
+        'source',
+        `${safe(source.name)}; key ${safe(source.key)}; ${estimateText(result.documents, countText)} documents, ${estimateText(source.bytes, bytesText)}; ${source.throughputText}`,
+      ),
+      ...row('read', `${readText(result)}${result.complete ? '' : '; the pass was stopped before its end'}`),
+    ],
+    [
+      ...wrapWide(`${before}${key === '' ? '' : ` ${safe(key)}`}.`, COLUMNS),
+      ...advice.why.flatMap((text) => item('-', text)),
+      ...(advice.unless.length === 0 ? [] : ['What would change this:']),
+      ...advice.unless.flatMap((text) => item('-', text)),
+    ],
+    result.documents.estimate === 0 ? [] : tableLines(views),
+    ...views.map((view) => candidateLines(view, views)),
+    notes.flatMap((note) => row('note', safe(note))),
+    page === null
+      ? row('report', '--report plan.html writes a page with pictures of all this')
+      : row('report', safe(page)),
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
+}
+
+interface TextColumn {
+  readonly name: string;
+  readonly width: number;
+  readonly of: (result: CandidateResult) => string;
+}
+
+const TABLE: readonly TextColumn[] = [
+  { name: 'values', width: 8, of: ({ data }) => shortCount(data.distinct.estimate) },
+  {
+    name: 'biggest',
+    width: 9,
+    of: ({ data: { largest } }) => (largest[0] === undefined ? '' : bytesText(largest[0].bytes.high)),
+  },
+  {
+    name: 'share',
+    width: 8,
+    of: ({ data }) => shareText(data.top1Share).replace('under ', '<').replace('over ', '>'),
+  },
+  {
+    name: 'fullest',
+    width: 8,
+    of: ({ data: { balance } }) => (balance[0] === undefined ? '' : timesText(balance[0].bytes.overAverage)),
+  },
+  { name: 'RU/s', width: 7, of: ({ writes }) => shortCount(writes.hottestRu) },
+  {
+    name: 'fan-out',
+    width: 8,
+    of: ({ workload }) =>
+      workload === null
+        ? ''
+        : shareText(workload.shares['fan-out']).replace('under ', '<').replace('over ', '>'),
+  },
+  {
+    name: '$/month',
+    width: 8,
+    of: ({ costs }) => (costs.monthly === null ? '' : shortCount(costs.monthly.after)),
+  },
+];
+
+/** The main figures side by side. A column without a figure is left out. */
+function tableLines(views: readonly CandidateView[]): string[] {
+  const columns = TABLE.filter(({ of }) => views.some(({ result }) => of(result) !== ''));
+  const keyColumns = COLUMNS - columns.reduce((sum, { width }) => sum + width, 0);
+  const line = (first: string, cellOf: (column: TextColumn) => string): string =>
+    padToColumns(first, keyColumns) + columns.map((column) => cellOf(column).padStart(column.width)).join('');
+  return [
+    line('', ({ name }) => name),
+    ...views.map(({ mark, result }) =>
+      line(cutToColumns(`${mark.padEnd(3)} ${safe(result.key)}`, keyColumns - 1), ({ of }) => of(result)),
+    ),
+    '',
+    ...wrapText(EXPLAINED, COLUMNS),
+  ];
+}
+
+const EXPLAINED =
+  'biggest: the value with the most bytes, and its share of all documents. fullest: the fullest partition against the average. RU/s: writes of the hottest value.';
+
+/** Returns a figure of at most six columns: `412,077`, `31.4 M`. */
+function shortCount(value: number): string {
+  if (value < 100_000) return countText(value);
+  const [size, unit] = value < 1e6 ? [1e3, 'k'] : value < 1e9 ? [1e6, 'M'] : [1e9, 'G'];
+  const amount = value / size;
+  return `${amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
+}
+
+function candidateLines(view: CandidateView, views: readonly CandidateView[]): string[] {
+  const { result, mark, tag, isRecommended } = view;
+  const { costs, verdict, proposed } = result;
+  const title = `${safe(result.key)}${tag === null ? '' : `  (${tag})`}`;
+  const { migration } = costs;
+  return [
+    ...wrapWide(title, COLUMNS - 4).map((line, index) =>
+      `${(index === 0 ? mark : '').padEnd(3)} ${line}`.trimEnd(),
+    ),
+    ...(proposed === null ? [] : row('  proposed', safe(proposed))),
+    ...valueLines(view, views),
+    ...findings('blocker', verdict.blockers),
+    ...findings('risk', verdict.risks),
+    ...findings('gain', verdict.gains),
+    ...(migration === null || !isRecommended
+      ? []
+      : row(
+          '  migration',
+          `${hoursText(migration.hoursAtProposed)} with ${ruPerSecondText(migration.proposedRu)}; ${dollarsText(migration.dollars)}`,
+        )),
+  ];
+}
+
+/** The biggest values as bars, on one scale for all candidates. */
+function valueLines({ result }: CandidateView, views: readonly CandidateView[]): string[] {
+  const most = Math.max(...views.flatMap((view) => view.result.data.largest.map(({ bytes }) => bytes.high)));
+  const end = most > VALUE_BYTES_MAX.value / 2 ? Math.max(most, VALUE_BYTES_MAX.value) : most;
+  return result.data.largest.slice(0, VALUES_SHOWN).map(({ value, bytes, share }) => {
+    const low = Math.round((bytes.low / end) * BAR);
+    const high = Math.max(low, Math.round((bytes.high / end) * BAR), bytes.high > 0 ? 1 : 0);
+    const bar = ('█'.repeat(low) + '░'.repeat(high - low)).padEnd(BAR);
+    const name = padToColumns(cutToColumns(safe(value === '' ? '(empty text)' : value), VALUE), VALUE);
+    return `  ${name} ${bar} ${bytesText(bytes.high).padStart(9)} ${shareText(share).padStart(12)}`.trimEnd();
+  });
+}
+
+function findings(kind: string, list: readonly KeyReason[]): string[] {
+  return list.flatMap(({ text, source }) =>
+    row(`  ${kind.toUpperCase()}`, `${sentence(safe(text))} [${safe(source)}]`),
+  );
+}
+
+function row(name: string, text: string): string[] {
+  return wrapWide(text, COLUMNS - NAME - 1).map((line, index) =>
+    `${(index === 0 ? name : '').padEnd(NAME)} ${line}`.trimEnd(),
+  );
+}
+
+function item(sign: string, text: string): string[] {
+  return wrapWide(sentence(safe(text)), COLUMNS - 2).map(
+    (line, index) => `${index === 0 ? sign : ' '} ${line}`,
+  );
+}
+
+/** Like `wrapText`, for texts with characters that take two columns. A figure stays on the line of its unit. */
+function wrapWide(loose: string, columns: number): string[] {
+  const text = joinUnits(loose);
+  const widest = Math.max(0, ...wrapText(text, columns).map(columnsOf));
+  const fitting = widest > columns ? Math.floor((columns * columns) / widest) : columns;
+  return wrapText(text, fitting).map((line) => line.replaceAll(NO_BREAK, ' '));
+}
+
+/** Texts of documents: nothing in them can look like a line of its own. */
+function safe(text: string): string {
+  return printableLine(text);
+}

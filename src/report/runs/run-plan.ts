@@ -1,0 +1,105 @@
+/** Makes a plan for a command: reads its files, shows its progress, and prints and writes what it found. */
+import { readFileSync } from 'node:fs';
+import type { Context, Result } from '../../cli/command.ts';
+import { MismatchError, UsageError, type CosmigError } from '../../lib/errors.ts';
+import { formatCount } from '../../lib/counting.ts';
+import { describeFsError } from '../../lib/fs-error.ts';
+import { systemRandom } from '../../lib/random.ts';
+import type { PlanParts } from '../../plan/plan.ts';
+import type { PlanResult } from '../../plan/result.ts';
+import { loadPlan, type SpecInput } from '../../spec/load.ts';
+import { errorJson } from '../format.ts';
+import { planJson } from '../plan/json.ts';
+import { writePlanPage } from '../plan/page-file.ts';
+import { planText } from '../plan/text.ts';
+import { refuseReport } from '../verify-report-file.ts';
+
+/** The options of a plan, as the operator gives them. */
+export interface PlanOrder {
+  readonly candidates: readonly string[];
+  readonly share: number;
+  readonly ruMax: number | null;
+  readonly isAccepted: boolean;
+  readonly fresh: boolean;
+  readonly observeMs: number | null;
+  readonly created: string | null;
+  readonly horizonMonths: number;
+  readonly workload: string | undefined;
+  readonly printsKql: boolean;
+  readonly prices: string | undefined;
+  readonly hashesValues: boolean;
+  readonly report: string | undefined;
+}
+
+type PlanContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
+
+export async function runPlan(context: PlanContext, order: PlanOrder): Promise<Result> {
+  const { options, env, clock, signal, out, log } = context;
+  const spec = loadPlan({ options, env, clock });
+  if (order.report !== undefined) refuseReport(order.report);
+  // Loaded on demand, since --help needs neither the SDK nor the database.
+  const { kqlFor } = await import('../../plan/workload/kql.ts');
+  if (order.printsKql)
+    return { json: { command: 'plan', kql: kqlFor(spec.source) }, text: kqlFor(spec.source) };
+  const { makePlan } = await import('../../plan/plan.ts');
+  const { parseCandidate } = await import('../../plan/candidates/candidate.ts');
+  const { parsePath } = await import('../../keys/path.ts');
+  const { readWorkload } = await import('../../plan/workload/read/read-workload.ts');
+  const { parsePrices } = await import('../../plan/money/prices.ts');
+  if (order.created !== null) parsePath(order.created);
+  const { withTimeLimit } = await import('../../cosmos/load/time-limit.ts');
+  const parts = {
+    ...order,
+    candidates: order.candidates.map((text) => parseCandidate(text)),
+    workload: order.workload === undefined ? null : readWorkload(order.workload, spec.source),
+    prices: order.prices === undefined ? null : parsePrices(textOf(order.prices), order.prices),
+    spec,
+    clock,
+    random: systemRandom,
+    log,
+    say: (text) => out.note(text),
+    onCost: ({ ru, documents }) => {
+      if (ru !== null && documents !== null)
+        out.note(`reading about ${formatCount(documents)} documents will cost about ${formatCount(ru)} RU`);
+    },
+    onProgress: ({ documents, ru }) =>
+      out.progress(
+        { documents, ru },
+        () => `plan: ${formatCount(documents)} documents read, ${formatCount(Math.round(ru))} RU`,
+      ),
+  } satisfies Omit<PlanParts, 'signal'>;
+  const result = await withTimeLimit(spec, { clock, signal, of: ['plan', 'cosmig plan'] }, async (within) =>
+    makePlan({ ...parts, signal: within }),
+  );
+  const unwritten = order.report === undefined ? undefined : writePlanPage(order.report, result);
+  const error = errorForPlan(result) ?? unwritten;
+  const shown = {
+    json: { ...planJson(result), ...errorJson(error) },
+    text: planText(result, order.report ?? null),
+  };
+  if (error === undefined) return shown;
+  out.announce(shown);
+  throw error;
+}
+
+/** A plan in which every candidate has a blocker has no usable answer. */
+function errorForPlan({ candidates }: PlanResult): CosmigError | undefined {
+  const others = candidates.filter(({ current }) => !current);
+  if (others.length === 0 || others.some(({ verdict }) => verdict.blockers.length === 0)) return undefined;
+  return new MismatchError('no candidate can be the key', {
+    why: others.map(({ key, verdict }) => `${key}: ${verdict.blockers[0]?.text ?? ''}`).join('; '),
+    hint: 'measure another candidate with --candidate',
+  });
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read`, {
+      why: describeFsError(error),
+      hint: 'give the path of a file with prices',
+      cause: error,
+    });
+  }
+}
