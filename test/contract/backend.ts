@@ -120,7 +120,27 @@ export function forEachBackend(
   define: (backend: Backend) => void,
   settings: AccountSettings = {},
 ): void {
-  describe.each(VARIANTS)(`${title} ($name)`, (variant) => {
+  describeEach(VARIANTS, { title, define, settings });
+}
+
+/** The same for tests about the emulator itself: its limits, its faults, and what is split or restarted on purpose. */
+export function forEachEmulator(
+  title: string,
+  define: (backend: Backend) => void,
+  settings: AccountSettings = {},
+): void {
+  const emulators = VARIANTS.filter(({ liveConnection }) => liveConnection === undefined);
+  describeEach(emulators, { title, define, settings });
+}
+
+interface Described {
+  readonly title: string;
+  readonly define: (backend: Backend) => void;
+  readonly settings: AccountSettings;
+}
+
+function describeEach(variants: readonly Variant[], { title, define, settings }: Described): void {
+  describe.each(variants)(`${title} ($name)`, (variant) => {
     const backend = new Backend(variant);
     beforeAll(() => backend.start(settings));
     afterEach(async () => {

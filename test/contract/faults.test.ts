@@ -14,7 +14,7 @@ import {
   opKey,
   type WireContainer,
 } from '../helpers/emulator/wire-container.ts';
-import { forEachBackend } from './backend.ts';
+import { forEachEmulator } from './backend.ts';
 
 function rule(op: FaultOp, effect: FaultEffect, more: Partial<FaultRule> = {}): FaultRule {
   return { match: { op }, effect, ...more };
@@ -23,10 +23,10 @@ function rule(op: FaultOp, effect: FaultEffect, more: Partial<FaultRule> = {}): 
 const BODY = '{"id":"a","pk":"p"}';
 const AT = ['p'];
 
-forEachBackend('faults', (backend) => {
+forEachEmulator('faults', (backend) => {
   const strike = (...rules: FaultRule[]): Promise<void> => backend.admin.faults(rules);
 
-  it.skipIf(backend.live)('a rule for one operation -> applies to that operation only', async () => {
+  it('a rule for one operation -> applies to that operation only', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'p' }]);
     const { id: rangeId } = await wire.onlyRange();
@@ -65,7 +65,7 @@ forEachBackend('faults', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toHaveLength(2);
   });
 
-  it.skipIf(backend.live).each([
+  it.each([
     [400, 0],
     [403, 3],
     [403, 1008],
@@ -98,7 +98,7 @@ forEachBackend('faults', (backend) => {
     return statuses;
   };
 
-  it.skipIf(backend.live)('times, every, probability -> the rule applies that often', async () => {
+  it('times, every, probability -> the rule applies that often', async () => {
     const { wire } = await backend.container();
     await strike(rule('read', { status: 500 }, { times: 2 }));
     expect(await outcomes(wire, 4)).toEqual([500, 500, 404, 404]);
@@ -120,7 +120,7 @@ forEachBackend('faults', (backend) => {
     expect(struck).toBeLessThan(35);
   });
 
-  it.skipIf(backend.live)('a rule for one container or range -> the others are not affected', async () => {
+  it('a rule for one container or range -> the others are not affected', async () => {
     const here = await backend.splitContainer(2);
     const there = await backend.container();
     const [bad, good] = await here.wire.ranges();
@@ -141,7 +141,7 @@ forEachBackend('faults', (backend) => {
     expect((await here.wire.read('x', AT)).status).toBe(404);
   });
 
-  it.skipIf(backend.live)('a rule for one range -> refuses every kind of write there', async () => {
+  it('a rule for one range -> refuses every kind of write there', async () => {
     const { wire } = await backend.splitContainer(2);
     const names = Array.from({ length: 12 }, (_, n) => `k${n}`);
     await wire.seed(names.map((id) => ({ id, pk: id })));
@@ -154,7 +154,7 @@ forEachBackend('faults', (backend) => {
     }
   });
 
-  it.skipIf(backend.live)('reset before or after -> the write is lost or applied', async () => {
+  it('reset before or after -> the write is lost or applied', async () => {
     const { wire } = await backend.container();
     await strike(rule('create', { reset: 'before' }, { times: 1 }));
     expect((await failure(wire.create(BODY, AT))).code).toMatch(/ECONNRESET|UND_ERR_SOCKET|EPIPE/);
@@ -166,7 +166,7 @@ forEachBackend('faults', (backend) => {
     expect(items).toHaveLength(1);
   });
 
-  it.skipIf(backend.live)('delayAt after -> the write is applied before its reply', async () => {
+  it('delayAt after -> the write is applied before its reply', async () => {
     const { wire } = await backend.container();
     await strike(rule('create', { delayMs: 400, delayAt: 'after' }, { times: 1 }));
     let answered = false;
@@ -178,7 +178,7 @@ forEachBackend('faults', (backend) => {
     expect((await answer).status).toBe(201);
   });
 
-  it.skipIf(backend.live)('delayAt before -> the write is applied although its client has left', async () => {
+  it('delayAt before -> the write is applied although its client has left', async () => {
     const { wire } = await backend.container();
     await strike(rule('create', { delayMs: 800, delayAt: 'before' }, { times: 1 }));
     const stop = new AbortController();
@@ -196,7 +196,7 @@ forEachBackend('faults', (backend) => {
     await until(async () => (await wire.read('a', AT)).status === 200, { what: 'the late write' });
   });
 
-  it.skipIf(backend.live)('hang before or after -> no reply, the write is lost or applied', async () => {
+  it('hang before or after -> no reply, the write is lost or applied', async () => {
     const { wire } = await backend.container();
     for (const [hang, status] of [
       ['before', 404],
@@ -215,7 +215,7 @@ forEachBackend('faults', (backend) => {
     }
   });
 
-  it.skipIf(backend.live)('requests hang -> the emulator closes', async () => {
+  it('requests hang -> the emulator closes', async () => {
     const lab = await backend.freshLab();
     const { wire } = await lab.container();
     await lab.admin.faults([
@@ -228,7 +228,7 @@ forEachBackend('faults', (backend) => {
     expect(await Promise.all(hanging)).toHaveLength(2);
   });
 
-  it.skipIf(backend.live)('body -> the reply is empty, HTML or truncated', async () => {
+  it('body -> the reply is empty, HTML or truncated', async () => {
     const { wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'p', fill: 'x'.repeat(200) }]);
     await strike(rule('read', { status: 503, body: 'empty' }, { times: 1 }));
@@ -256,7 +256,7 @@ forEachBackend('faults', (backend) => {
     expect((await wire.read('b', AT)).status).toBe(200);
   });
 
-  it.skipIf(backend.live)('dateOffMs -> the date of the reply is off by that much', async () => {
+  it('dateOffMs -> the date of the reply is off by that much', async () => {
     const { wire } = await backend.container();
     const scope = { rangeId: (await wire.onlyRange()).id };
     const offMs = 86_400_000;
@@ -267,7 +267,7 @@ forEachBackend('faults', (backend) => {
     expect(Math.abs((wrong ?? 0) - (right ?? 0) - offMs)).toBeLessThan(60_000);
   });
 
-  it.skipIf(backend.live)('dropHeaders -> the reply lacks them', async () => {
+  it('dropHeaders -> the reply lacks them', async () => {
     const { wire } = await backend.container();
     const scope = { rangeId: (await wire.onlyRange()).id };
     await strike(rule('read-feed', { dropHeaders: ['etag'] }, { times: 1 }));
@@ -277,7 +277,7 @@ forEachBackend('faults', (backend) => {
     expect((await wire.readFeed(scope, 'beginning')).headers.etag).toBeDefined();
   });
 
-  it.skipIf(backend.live)('pkranges -> an incomplete or stale list of ranges', async () => {
+  it('pkranges -> an incomplete or stale list of ranges', async () => {
     const { wire } = await backend.container();
     const before = await wire.ranges();
     await backend.admin.split(wire.adminPath);
@@ -289,7 +289,7 @@ forEachBackend('faults', (backend) => {
     expect(await wire.ranges()).toEqual(after);
   });
 
-  it.skipIf(backend.live)('a bulk request -> the rule applies to single operations', async () => {
+  it('a bulk request -> the rule applies to single operations', async () => {
     const { container, wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     await wire.seed([{ id: 'old', pk: 'p' }]);
@@ -328,7 +328,7 @@ forEachBackend('faults', (backend) => {
     expect((await container.item('old', 'p').read<Doc>()).resource).not.toHaveProperty('n');
   });
 
-  it.skipIf(backend.live)('a transactional batch -> refused as a whole, nothing is written', async () => {
+  it('a transactional batch -> refused as a whole, nothing is written', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const op: Operation = {
@@ -349,7 +349,7 @@ forEachBackend('faults', (backend) => {
     expect((await wire.read('a', AT)).status).toBe(200);
   });
 
-  it.skipIf(backend.live)('an invalid plan -> 400, and the old rules stay', async () => {
+  it('an invalid plan -> 400, and the old rules stay', async () => {
     const { wire } = await backend.container();
     await strike(rule('read', { status: 500 }));
     for (const body of [

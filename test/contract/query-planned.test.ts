@@ -11,7 +11,7 @@ import { failure, type SdkFailure } from '../helpers/emulator/failure.ts';
 import type { RequestPlugin, TestContainer } from '../helpers/emulator/lab.ts';
 import { parseJson } from '../helpers/emulator/raw.ts';
 import type { Doc } from '../helpers/emulator/wire-container.ts';
-import { type Backend, forEachBackend } from './backend.ts';
+import { type Backend, forEachEmulator } from './backend.ts';
 
 type Mode = 'direct' | 'planned';
 type Query = string | SqlQuerySpec;
@@ -130,7 +130,7 @@ const LOOSE: readonly (readonly [query: string, count: number])[] = [
 const isPlan = (headers: Record<string, unknown> | undefined): boolean =>
   headers?.['x-ms-cosmos-is-query-plan-request'] !== undefined;
 
-forEachBackend('planned queries', (backend: Backend) => {
+forEachEmulator('planned queries', (backend: Backend) => {
   const use = async (mode: Mode): Promise<void> => {
     expect((await backend.admin.send('PUT', 'account', { queries: mode })).status).toBe(200);
   };
@@ -173,7 +173,7 @@ forEachBackend('planned queries', (backend: Backend) => {
   };
 
   // One test for each query: together they are thousands of requests, too many for the time of one test under load.
-  it.skipIf(backend.live).each([...SETTLED, UNDEFINED])('%j -> the same as in direct mode', async (query) => {
+  it.each([...SETTLED, UNDEFINED])('%j -> the same as in direct mode', async (query) => {
     const { container, expected } = await both(query);
     expect(await all(container, query)).toEqual(expected);
     expect(await all(container, query, { maxItemCount: 3 })).toEqual(expected);
@@ -181,7 +181,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect(await all(container, query, oneByOne)).toEqual(expected);
   });
 
-  it.skipIf(backend.live).each(UNORDERED)('%j -> the same as in direct mode, in any order', async (query) => {
+  it.each(UNORDERED)('%j -> the same as in direct mode, in any order', async (query) => {
     const sorted = (found: readonly unknown[]): string[] =>
       found.map((item) => JSON.stringify(item)).toSorted();
     const { container, expected } = await both(query);
@@ -189,7 +189,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect(sorted(await all(container, query, { maxItemCount: 3 }))).toEqual(sorted(expected));
   });
 
-  it.skipIf(backend.live).each(LOOSE)('%j -> %d different results', async (query, count) => {
+  it.each(LOOSE)('%j -> %d different results', async (query, count) => {
     const { container } = await readings();
     await use('planned');
     for (const maxItemCount of [undefined, 2, 100]) {
@@ -199,7 +199,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('random queries -> the same results as in direct mode', async () => {
+  it('random queries -> the same results as in direct mode', async () => {
     const { container } = await readings();
     const select = fc.constantFrom('*', 'VALUE c.n', 'c.id, c.n', 'VALUE {"n": c.n, "name": c.name}');
     const where = fc.constantFrom(
@@ -229,7 +229,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('ties -> keep their order, none is lost', async () => {
+  it('ties -> keep their order, none is lost', async () => {
     const { container } = await readings();
     await use('planned');
     for (const direction of ['ASC', 'DESC']) {
@@ -241,7 +241,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('a page size -> pages of that size, by default of ten (trap 17)', async () => {
+  it('a page size -> pages of that size, by default of ten (trap 17)', async () => {
     const { container } = await readings();
     await use('planned');
     const sizes = async (query: string, options: FeedOptions): Promise<number[]> => {
@@ -258,52 +258,49 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect(await sizes('SELECT * FROM c', {})).toEqual([COUNT]);
   });
 
-  it.skipIf(backend.live)(
-    'a query -> one plan request, and one request per range if merged (trap 17)',
-    async () => {
-      const { container } = await readings();
-      await use('planned');
-      const costs = async (query: string, options: FeedOptions = {}): Promise<Record<string, number>> => {
-        const before = await queriesByStatus();
-        const seen = watched(container);
-        await all(seen.container, query, options);
-        const after = await queriesByStatus();
-        const refused = (after['400/1004'] ?? 0) - (before['400/1004'] ?? 0);
-        const answered = (after['200'] ?? 0) - (before['200'] ?? 0);
-        expect(refused + answered).toBe(seen.posts.length);
-        const count = (kind: string): number => seen.posts.filter((post) => post === kind).length;
-        return { plan: count('plan'), whole: count('whole'), range: count('range'), refused };
-      };
-      expect(await costs('SELECT VALUE COUNT(1) FROM c')).toEqual({
-        plan: 1,
-        whole: 1,
-        range: 4,
-        refused: 1,
-      });
-      expect(await costs('SELECT * FROM c ORDER BY c.n', { maxItemCount: COUNT })).toEqual({
-        plan: 1,
-        whole: 1,
-        range: 4,
-        refused: 1,
-      });
-      expect(await costs('SELECT * FROM c')).toEqual({ plan: 1, whole: 1, range: 0, refused: 0 });
-      expect(await costs('SELECT VALUE COUNT(1) FROM c', { partitionKey: 'k1' })).toEqual({
-        plan: 1,
-        whole: 1,
-        range: 0,
-        refused: 0,
-      });
-      await use('direct');
-      expect(await costs('SELECT VALUE COUNT(1) FROM c')).toEqual({
-        plan: 1,
-        whole: 1,
-        range: 0,
-        refused: 0,
-      });
-    },
-  );
+  it('a query -> one plan request, and one request per range if merged (trap 17)', async () => {
+    const { container } = await readings();
+    await use('planned');
+    const costs = async (query: string, options: FeedOptions = {}): Promise<Record<string, number>> => {
+      const before = await queriesByStatus();
+      const seen = watched(container);
+      await all(seen.container, query, options);
+      const after = await queriesByStatus();
+      const refused = (after['400/1004'] ?? 0) - (before['400/1004'] ?? 0);
+      const answered = (after['200'] ?? 0) - (before['200'] ?? 0);
+      expect(refused + answered).toBe(seen.posts.length);
+      const count = (kind: string): number => seen.posts.filter((post) => post === kind).length;
+      return { plan: count('plan'), whole: count('whole'), range: count('range'), refused };
+    };
+    expect(await costs('SELECT VALUE COUNT(1) FROM c')).toEqual({
+      plan: 1,
+      whole: 1,
+      range: 4,
+      refused: 1,
+    });
+    expect(await costs('SELECT * FROM c ORDER BY c.n', { maxItemCount: COUNT })).toEqual({
+      plan: 1,
+      whole: 1,
+      range: 4,
+      refused: 1,
+    });
+    expect(await costs('SELECT * FROM c')).toEqual({ plan: 1, whole: 1, range: 0, refused: 0 });
+    expect(await costs('SELECT VALUE COUNT(1) FROM c', { partitionKey: 'k1' })).toEqual({
+      plan: 1,
+      whole: 1,
+      range: 0,
+      refused: 0,
+    });
+    await use('direct');
+    expect(await costs('SELECT VALUE COUNT(1) FROM c')).toEqual({
+      plan: 1,
+      whole: 1,
+      range: 0,
+      refused: 0,
+    });
+  });
 
-  it.skipIf(backend.live)('within one key or range -> answered directly in both modes', async () => {
+  it('within one key or range -> answered directly in both modes', async () => {
     const { container, wire } = await readings();
     const ofKey = READINGS.filter(({ pk }) => pk === 'k1')
       .map(({ n }) => n)
@@ -328,37 +325,34 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)(
-    'the whole container -> refused with the plan, even with a single range',
-    async () => {
-      const { container, wire } = await backend.container();
-      await wire.seed(READINGS.slice(0, 9));
-      await use('planned');
-      for (const query of [
-        'SELECT VALUE COUNT(1) FROM c',
-        'SELECT * FROM c ORDER BY c.n',
-        'SELECT TOP 1 * FROM c',
-        'SELECT * FROM c OFFSET 1 LIMIT 1',
-      ]) {
-        const reply = await wire.query(query);
-        expect(reply.status, query).toBe(400);
-        expect(reply.headers['x-ms-substatus'], query).toBe('1004');
-        const body = parseJson<{ code: string; message: string; additionalErrorInfo: string }>(reply);
-        expect(body).toMatchObject({ code: 'BadRequest', message: expect.any(String) });
-        const plan = await wire.query(
-          query,
-          {},
-          { 'x-ms-documentdb-isquery': undefined, 'x-ms-cosmos-is-query-plan-request': 'True' },
-        );
-        expect(plan.status, query).toBe(200);
-        expect(JSON.parse(body.additionalErrorInfo), query).toEqual(parseJson(plan));
-      }
-      expect((await wire.query('SELECT * FROM c WHERE c.n > 1')).status).toBe(200);
-      expect(await all(container, 'SELECT VALUE COUNT(1) FROM c')).toEqual([9]);
-    },
-  );
+  it('the whole container -> refused with the plan, even with a single range', async () => {
+    const { container, wire } = await backend.container();
+    await wire.seed(READINGS.slice(0, 9));
+    await use('planned');
+    for (const query of [
+      'SELECT VALUE COUNT(1) FROM c',
+      'SELECT * FROM c ORDER BY c.n',
+      'SELECT TOP 1 * FROM c',
+      'SELECT * FROM c OFFSET 1 LIMIT 1',
+    ]) {
+      const reply = await wire.query(query);
+      expect(reply.status, query).toBe(400);
+      expect(reply.headers['x-ms-substatus'], query).toBe('1004');
+      const body = parseJson<{ code: string; message: string; additionalErrorInfo: string }>(reply);
+      expect(body).toMatchObject({ code: 'BadRequest', message: expect.any(String) });
+      const plan = await wire.query(
+        query,
+        {},
+        { 'x-ms-documentdb-isquery': undefined, 'x-ms-cosmos-is-query-plan-request': 'True' },
+      );
+      expect(plan.status, query).toBe(200);
+      expect(JSON.parse(body.additionalErrorInfo), query).toEqual(parseJson(plan));
+    }
+    expect((await wire.query('SELECT * FROM c WHERE c.n > 1')).status).toBe(200);
+    expect(await all(container, 'SELECT VALUE COUNT(1) FROM c')).toEqual([9]);
+  });
 
-  it.skipIf(backend.live)('documents -> returned as they are stored', async () => {
+  it('documents -> returned as they are stored', async () => {
     const { wire } = await backend.splitContainer(2);
     const text = '{"id":"a","pk":"p","big":9223372036854775807,"price":1.10,"word":"\\u00e9"';
     await wire.create(`${text}}`, ['p']);
@@ -400,7 +394,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     return { container: backend.lab.through(backend.client({ onRequest }), container), calls };
   };
 
-  it.skipIf(backend.live)('a split between two pages -> the SDK asks the gone range forever', async () => {
+  it('a split between two pages -> the SDK asks the gone range forever', async () => {
     await use('planned');
     const { container, wire } = await backend.splitContainer(2);
     await wire.seed(READINGS);
@@ -420,32 +414,29 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect((await queriesByStatus())['410/1002']).toBeGreaterThanOrEqual(20);
   });
 
-  it.skipIf(backend.live)(
-    'begun after a split -> uses the new ranges, unless the client cached the old ones',
-    async () => {
-      await use('planned');
-      const { container, wire } = await backend.splitContainer(2);
-      await wire.seed(READINGS);
-      const client = patient(container, 20);
-      // Not COUNT: over remembered ranges of which one is gone, SDK 4.10 would never yield to this test again.
-      const ordered = async (through: Container): Promise<number[]> => {
-        const iterator = through.items.query<number>('SELECT VALUE c.n FROM c ORDER BY c.n', {
-          maxItemCount: 100,
-        });
-        const seen: number[] = [];
-        while (iterator.hasMoreResults()) seen.push(...((await iterator.fetchNext()).resources ?? []));
-        return seen;
-      };
-      const expected = READINGS.map(({ n }) => n).toSorted((a, b) => a - b);
-      expect(await ordered(client.container)).toEqual(expected);
-      for (const { id } of await wire.ranges()) await backend.admin.split(wire.adminPath, { rangeId: id });
-      const again = await ordered(client.container).catch((error: Error) => error.message);
-      expect(again).toEqual(backend.generation === '4.9' ? expected : 'enough');
-      expect(await ordered(patient(container, 1).container)).toEqual(expected);
-    },
-  );
+  it('begun after a split -> uses the new ranges, unless the client cached the old ones', async () => {
+    await use('planned');
+    const { container, wire } = await backend.splitContainer(2);
+    await wire.seed(READINGS);
+    const client = patient(container, 20);
+    // Not COUNT: over remembered ranges of which one is gone, SDK 4.10 would never yield to this test again.
+    const ordered = async (through: Container): Promise<number[]> => {
+      const iterator = through.items.query<number>('SELECT VALUE c.n FROM c ORDER BY c.n', {
+        maxItemCount: 100,
+      });
+      const seen: number[] = [];
+      while (iterator.hasMoreResults()) seen.push(...((await iterator.fetchNext()).resources ?? []));
+      return seen;
+    };
+    const expected = READINGS.map(({ n }) => n).toSorted((a, b) => a - b);
+    expect(await ordered(client.container)).toEqual(expected);
+    for (const { id } of await wire.ranges()) await backend.admin.split(wire.adminPath, { rangeId: id });
+    const again = await ordered(client.container).catch((error: Error) => error.message);
+    expect(again).toEqual(backend.generation === '4.9' ? expected : 'enough');
+    expect(await ordered(patient(container, 1).container)).toEqual(expected);
+  });
 
-  it.skipIf(backend.live)('tokens of a range that has split -> valid on its children', async () => {
+  it('tokens of a range that has split -> valid on its children', async () => {
     await use('planned');
     const { wire } = await backend.splitContainer(2);
     await wire.seed(READINGS);
@@ -479,7 +470,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect([...first.found, ...sorted]).toEqual(whole.found);
   });
 
-  it.skipIf(backend.live)('an aggregate that cannot be merged -> refused by name', async () => {
+  it('an aggregate that cannot be merged -> refused by name', async () => {
     const { container } = await readings();
     await use('planned');
     const error = await failure(all(container, 'SELECT VALUE {"n": COUNT(1)} FROM c'));
@@ -491,7 +482,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect(await all(container, 'SELECT * FROM c ORDER BY c.score')).toHaveLength(COUNT);
   });
 
-  it.skipIf(backend.live)('the SDK forces a plan -> used in direct mode too', async () => {
+  it('the SDK forces a plan -> used in direct mode too', async () => {
     const { container } = await readings();
     await use('direct');
     const options = { forceQueryPlan: true, maxItemCount: 100 };

@@ -16,7 +16,7 @@ import {
   type PkRange,
   type WireContainer,
 } from '../helpers/emulator/wire-container.ts';
-import { type Backend, forEachBackend } from './backend.ts';
+import { type Backend, forEachBackend, forEachEmulator } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 interface Vector {
@@ -338,8 +338,8 @@ forEachBackend('partial reads', (backend) => {
   });
 });
 
-forEachBackend('split', (backend) => {
-  it.skipIf(backend.live)('a range is split -> its children tile it and have its documents', async () => {
+forEachEmulator('split', (backend) => {
+  it('a range is split -> its children tile it and have its documents', async () => {
     const { wire } = await backend.container();
     await wire.seed(numbered(40));
     const parent = await wire.onlyRange();
@@ -355,7 +355,7 @@ forEachBackend('split', (backend) => {
     expect(await readEverything(wire)).toEqual(idsOf(numbered(40)));
   });
 
-  it.skipIf(backend.live)('a request to the parent -> 410/1002', async () => {
+  it('a request to the parent -> 410/1002', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const { etag } = await wire.feed({ rangeId }, 'now');
@@ -372,53 +372,46 @@ forEachBackend('split', (backend) => {
     expect((await wire.read('a', ['p'])).status).toBe(404);
   });
 
-  it.skipIf(backend.live)(
-    'the position of the parent -> each child continues, nothing is missing or repeated',
-    async () => {
-      const { wire } = await backend.container();
-      await wire.seed(numbered(20));
-      const { id: parent } = await wire.onlyRange();
-      const first = await wire.feed({ rangeId: parent }, 'beginning', { max: 8 });
-      expect(first.items).toHaveLength(8);
-      await backend.admin.split(wire.adminPath);
-      const rest: string[] = [];
-      const ends = new Map<string, string>();
-      for (const child of await wire.ranges()) {
-        const { items, etag } = await wire.drain({ rangeId: child.id }, { etag: first.etag });
-        rest.push(...idsOf(items));
-        ends.set(child.id, etag);
-      }
-      expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(20)));
-      await wire.seed(numbered(5, 100));
-      const later: string[] = [];
-      for (const [rangeId, etag] of ends)
-        later.push(...idsOf((await wire.drain({ rangeId }, { etag })).items));
-      expect(later.sort()).toEqual(idsOf(numbered(5, 100)));
-    },
-  );
+  it('the position of the parent -> each child continues, nothing is missing or repeated', async () => {
+    const { wire } = await backend.container();
+    await wire.seed(numbered(20));
+    const { id: parent } = await wire.onlyRange();
+    const first = await wire.feed({ rangeId: parent }, 'beginning', { max: 8 });
+    expect(first.items).toHaveLength(8);
+    await backend.admin.split(wire.adminPath);
+    const rest: string[] = [];
+    const ends = new Map<string, string>();
+    for (const child of await wire.ranges()) {
+      const { items, etag } = await wire.drain({ rangeId: child.id }, { etag: first.etag });
+      rest.push(...idsOf(items));
+      ends.set(child.id, etag);
+    }
+    expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(20)));
+    await wire.seed(numbered(5, 100));
+    const later: string[] = [];
+    for (const [rangeId, etag] of ends) later.push(...idsOf((await wire.drain({ rangeId }, { etag })).items));
+    expect(later.sort()).toEqual(idsOf(numbered(5, 100)));
+  });
 
-  it.skipIf(backend.live)(
-    'a split of a split -> the first position is valid on the grandchildren',
-    async () => {
-      const { wire } = await backend.container();
-      await wire.seed(numbered(30));
-      const { id } = await wire.onlyRange();
-      const first = await wire.feed({ rangeId: id }, 'beginning', { max: 10 });
-      await backend.admin.split(wire.adminPath);
-      const [child] = await wire.ranges();
-      await backend.admin.split(wire.adminPath, child === undefined ? {} : { rangeId: child.id });
-      const ranges = await wire.ranges();
-      expectTiling(ranges);
-      const rest: string[] = [];
-      for (const range of ranges) {
-        rest.push(...idsOf((await wire.drain({ rangeId: range.id }, { etag: first.etag })).items));
-      }
-      expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(30)));
-      for (const range of ranges) expect(range.parents).toContain(id);
-    },
-  );
+  it('a split of a split -> the first position is valid on the grandchildren', async () => {
+    const { wire } = await backend.container();
+    await wire.seed(numbered(30));
+    const { id } = await wire.onlyRange();
+    const first = await wire.feed({ rangeId: id }, 'beginning', { max: 10 });
+    await backend.admin.split(wire.adminPath);
+    const [child] = await wire.ranges();
+    await backend.admin.split(wire.adminPath, child === undefined ? {} : { rangeId: child.id });
+    const ranges = await wire.ranges();
+    expectTiling(ranges);
+    const rest: string[] = [];
+    for (const range of ranges) {
+      rest.push(...idsOf((await wire.drain({ rangeId: range.id }, { etag: first.etag })).items));
+    }
+    expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(30)));
+    for (const range of ranges) expect(range.parents).toContain(id);
+  });
 
-  it.skipIf(backend.live)('requests meanwhile -> 410/1007, afterwards 410/1002', async () => {
+  it('requests meanwhile -> 410/1007, afterwards 410/1002', async () => {
     const { wire } = await backend.container();
     await wire.seed(numbered(10));
     const { id: rangeId } = await wire.onlyRange();
@@ -441,7 +434,7 @@ forEachBackend('split', (backend) => {
     expect(await readEverything(wire)).toEqual(idsOf(numbered(10)));
   });
 
-  it.skipIf(backend.live)('requests with a key meanwhile -> 410/1007 too', async () => {
+  it('requests with a key meanwhile -> 410/1007 too', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'k' }]);
     const { id: rangeId } = await wire.onlyRange();
@@ -459,38 +452,35 @@ forEachBackend('split', (backend) => {
     await expect(container.deleteAllItemsForPartitionKey('k')).rejects.toMatchObject({ code: 410 });
   });
 
-  it.skipIf(backend.live)(
-    'a client with an old range map -> point reads, bulk, queries and feeds succeed',
-    async () => {
-      const { container, wire } = await backend.container();
-      await wire.seed(numbered(20));
-      const feed = container.items.getChangeFeedIterator<Doc>({
-        changeFeedStartFrom: backend.sdk.ChangeFeedStartFrom.Beginning(),
-        changeFeedMode: backend.sdk.ChangeFeedMode.LatestVersion,
-        maxItemCount: 5,
-      });
-      const seen = (await feed.readNext()).result.map((doc) => doc.id);
-      await container.items.bulk([{ operationType: 'Read', id: 'd0', partitionKey: 'k0' }]);
-      await backend.admin.split(wire.adminPath);
+  it('a client with an old range map -> point reads, bulk, queries and feeds succeed', async () => {
+    const { container, wire } = await backend.container();
+    await wire.seed(numbered(20));
+    const feed = container.items.getChangeFeedIterator<Doc>({
+      changeFeedStartFrom: backend.sdk.ChangeFeedStartFrom.Beginning(),
+      changeFeedMode: backend.sdk.ChangeFeedMode.LatestVersion,
+      maxItemCount: 5,
+    });
+    const seen = (await feed.readNext()).result.map((doc) => doc.id);
+    await container.items.bulk([{ operationType: 'Read', id: 'd0', partitionKey: 'k0' }]);
+    await backend.admin.split(wire.adminPath);
 
-      expect((await container.item('d1', 'k1').read()).statusCode).toBe(200);
-      const operations = numbered(20, 20).map(
-        (resourceBody) => ({ operationType: 'Create', resourceBody }) as OperationInput,
-      );
-      const results = await container.items.bulk(operations);
-      expect(results.map((result) => result.statusCode)).toEqual(operations.map(() => 201));
-      const { resources } = await container.items.query<Doc>('SELECT * FROM c').fetchAll();
-      expect(idsOf(resources)).toEqual(idsOf(numbered(40)));
-      for (;;) {
-        const page = await feed.readNext();
-        if (page.statusCode === 304) break;
-        seen.push(...page.result.map((doc) => doc.id));
-      }
-      expect(seen.sort()).toEqual(idsOf(numbered(40)));
-    },
-  );
+    expect((await container.item('d1', 'k1').read()).statusCode).toBe(200);
+    const operations = numbered(20, 20).map(
+      (resourceBody) => ({ operationType: 'Create', resourceBody }) as OperationInput,
+    );
+    const results = await container.items.bulk(operations);
+    expect(results.map((result) => result.statusCode)).toEqual(operations.map(() => 201));
+    const { resources } = await container.items.query<Doc>('SELECT * FROM c').fetchAll();
+    expect(idsOf(resources)).toEqual(idsOf(numbered(40)));
+    for (;;) {
+      const page = await feed.readNext();
+      if (page.statusCode === 304) break;
+      seen.push(...page.result.map((doc) => doc.id));
+    }
+    expect(seen.sort()).toEqual(idsOf(numbered(40)));
+  });
 
-  it.skipIf(backend.live)('writes meanwhile -> none is lost', async () => {
+  it('writes meanwhile -> none is lost', async () => {
     const { container, wire } = await backend.container();
     const write = async (from: number): Promise<void> => {
       for (let n = from; n < from + 40; n += 1) await container.items.upsert({ id: `d${n}`, pk: `k${n}` });
@@ -507,7 +497,7 @@ forEachBackend('split', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toHaveLength(120);
   });
 
-  it.skipIf(backend.live)('an empty container or an unknown range -> harmless or refused', async () => {
+  it('an empty container or an unknown range -> harmless or refused', async () => {
     const { wire } = await backend.container();
     await backend.admin.split(wire.adminPath);
     expectTiling(await wire.ranges());
@@ -519,7 +509,7 @@ forEachBackend('split', (backend) => {
     expect(nowhere.status).toBe(404);
   });
 
-  it.skipIf(backend.live)('a range exceeds rangeLimitBytes -> split automatically', async () => {
+  it('a range exceeds rangeLimitBytes -> split automatically', async () => {
     const rangeLimitBytes = 60_000;
     await using lab = await backend.freshLab({ settings: { rangeLimitBytes } });
     const { container, wire } = await lab.container();
@@ -543,8 +533,8 @@ forEachBackend('split', (backend) => {
   });
 });
 
-forEachBackend('merge', (backend) => {
-  it.skipIf(backend.live)('two ranges -> one; old positions are valid with EPK headers', async () => {
+forEachEmulator('merge', (backend) => {
+  it('two ranges -> one; old positions are valid with EPK headers', async () => {
     const { container, wire } = await backend.splitContainer(2);
     await wire.seed(numbered(30));
     const before = await wire.ranges();
@@ -580,7 +570,7 @@ forEachBackend('merge', (backend) => {
     expect((await container.item('d1', 'k1').read()).statusCode).toBe(200);
   });
 
-  it.skipIf(backend.live)('a feed of the SDK -> continues', async () => {
+  it('a feed of the SDK -> continues', async () => {
     const { container, wire } = await backend.splitContainer(2);
     await wire.seed(numbered(20));
     const feed = container.items.getChangeFeedIterator<Doc>({
@@ -604,7 +594,7 @@ forEachBackend('merge', (backend) => {
     expect(await drain()).toEqual(idsOf(numbered(10, 50)));
   });
 
-  it.skipIf(backend.live)('avad is on, or the ranges are not adjacent -> refused', async () => {
+  it('avad is on, or the ranges are not adjacent -> refused', async () => {
     await using lab = await backend.freshLab({ settings: { avad: true } });
     const { wire } = await lab.splitContainer(2);
     const rangeIds = (await wire.ranges()).map((range) => range.id);

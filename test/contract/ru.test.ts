@@ -11,7 +11,7 @@ import {
   opKey,
   type WireContainer,
 } from '../helpers/emulator/wire-container.ts';
-import { forEachBackend } from './backend.ts';
+import { forEachBackend, forEachEmulator } from './backend.ts';
 
 /** Nothing is indexed, so writes cost their size alone. */
 const UNINDEXED = {
@@ -134,10 +134,10 @@ forEachBackend(
   { ru: 'metered' },
 );
 
-forEachBackend(
+forEachEmulator(
   'budgets',
   (backend) => {
-    it.skipIf(backend.live)('used up -> 429/3200 with a wait, then refilled', async () => {
+    it('used up -> 429/3200 with a wait, then refilled', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const refused = await exhaust(wire, 'p');
       expect(substatusOf(refused)).toBe(3200);
@@ -151,23 +151,20 @@ forEachBackend(
       });
     });
 
-    it.skipIf(backend.live)(
-      'a request exceeds the budget -> it completes, and later seconds pay',
-      async () => {
-        const { wire } = await backend.container(UNINDEXED);
-        const big = await create(wire, sized('big', 1800));
-        expect(big.status).toBe(201);
-        expect(chargeOf(big)).toBeGreaterThan(800);
-        const next = await create(wire, { id: 'small', pk: 'p' });
-        expect(next.status).toBe(429);
-        expect(Number(headerOf(next, 'x-ms-retry-after-ms'))).toBeGreaterThan(100);
-        await until(async () => (await create(wire, { id: 'small', pk: 'p' })).status === 201, {
-          what: 'the debt paid',
-        });
-      },
-    );
+    it('a request exceeds the budget -> it completes, and later seconds pay', async () => {
+      const { wire } = await backend.container(UNINDEXED);
+      const big = await create(wire, sized('big', 1800));
+      expect(big.status).toBe(201);
+      expect(chargeOf(big)).toBeGreaterThan(800);
+      const next = await create(wire, { id: 'small', pk: 'p' });
+      expect(next.status).toBe(429);
+      expect(Number(headerOf(next, 'x-ms-retry-after-ms'))).toBeGreaterThan(100);
+      await until(async () => (await create(wire, { id: 'small', pk: 'p' })).status === 201, {
+        what: 'the debt paid',
+      });
+    });
 
-    it.skipIf(backend.live)('used up within a bulk request -> single operations are refused', async () => {
+    it('used up within a bulk request -> single operations are refused', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const { id: rangeId } = await wire.onlyRange();
       const ops = (round: number): Operation[] =>
@@ -189,7 +186,7 @@ forEachBackend(
       }
     });
 
-    it.skipIf(backend.live)('used up -> the SDK waits and succeeds', async () => {
+    it('used up -> the SDK waits and succeeds', async () => {
       const { container } = await backend.container(UNINDEXED);
       let throttled = 0;
       const client = backend.client({
@@ -217,7 +214,7 @@ forEachBackend(
       expect(error.retryAfterInMs).toBeGreaterThan(0);
     });
 
-    it.skipIf(backend.live)('the offer changes -> the budget changes at once', async () => {
+    it('the offer changes -> the budget changes at once', async () => {
       const { container, wire } = await backend.container(UNINDEXED);
       const refused = await exhaust(wire, 'p');
       expect(refused.status).toBe(429);
@@ -227,7 +224,7 @@ forEachBackend(
       for (let n = 0; n < 60; n += 1) expect((await create(wire, sized(`after${n}`, 64))).status).toBe(201);
     });
 
-    it.skipIf(backend.live)('one range is busy -> its neighbour is not throttled', async () => {
+    it('one range is busy -> its neighbour is not throttled', async () => {
       const { wire } = await backend.splitContainer(2, UNINDEXED);
       const [first, second] = await wire.ranges();
       const keys = Array.from({ length: 20 }, (_, n) => `k${n}`);
@@ -246,7 +243,7 @@ forEachBackend(
       expect((await wire.read(quiet, [quiet])).status).toBe(200);
     });
 
-    it.skipIf(backend.live)('both priorities compete -> Low is refused first', async () => {
+    it('both priorities compete -> Low is refused first', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const served = { Low: 0, High: 0 };
       const endsAt = Date.now() + CONTENTION_MS;
@@ -264,7 +261,7 @@ forEachBackend(
       expect(served.High).toBeGreaterThan(served.Low);
     });
 
-    it.skipIf(backend.live)('ru is off -> no throttling, but replies still state charges', async () => {
+    it('ru is off -> no throttling, but replies still state charges', async () => {
       await using lab = await backend.freshLab({ settings: { ru: 'off' } });
       const { container, wire } = await lab.container(UNINDEXED);
       for (let n = 0; n < 40; n += 1) {

@@ -10,7 +10,7 @@ import { startTestEmulator } from '../helpers/emulator/emulator.ts';
 import { headerOf, parseJson } from '../helpers/emulator/raw.ts';
 import { within } from '../helpers/wait.ts';
 import { type Doc, type Version, WireContainer } from '../helpers/emulator/wire-container.ts';
-import { forEachBackend } from './backend.ts';
+import { forEachEmulator } from './backend.ts';
 import { hashKey } from '../helpers/emulator/key-definitions.ts';
 
 const SECOND_MS = 1000;
@@ -33,8 +33,8 @@ async function withDataFile(work: (file: string) => Promise<void>): Promise<void
   }
 }
 
-forEachBackend('state', (backend) => {
-  it.skipIf(backend.live)('GET state -> ranges with their documents and bytes', async () => {
+forEachEmulator('state', (backend) => {
+  it('GET state -> ranges with their documents and bytes', async () => {
     await using lab = await backend.freshLab();
     const { wire } = await lab.splitContainer(2);
     await wire.seed(
@@ -54,7 +54,7 @@ forEachBackend('state', (backend) => {
     expect(rangesIn(await lab.admin.state()).reduce((sum, range) => sum + range.documents, 0)).toBe(19);
   });
 
-  it.skipIf(backend.live)('GET state -> databases, containers, totals and request counts', async () => {
+  it('GET state -> databases, containers, totals and request counts', async () => {
     await using lab = await backend.freshLab();
     const { container, wire } = await lab.container();
     await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -67,7 +67,7 @@ forEachBackend('state', (backend) => {
     expect(JSON.stringify(await lab.admin.state())).not.toBe(before);
   });
 
-  it.skipIf(backend.live)('a plain fetch from this machine without a key -> the state', async () => {
+  it('a plain fetch from this machine without a key -> the state', async () => {
     const reply = await fetch(new URL('/_emulator/state', backend.lab.endpoint), {
       headers: { connection: 'close' },
     });
@@ -75,13 +75,13 @@ forEachBackend('state', (backend) => {
     expect(await reply.json()).toEqual(expect.any(Object));
   });
 
-  it.skipIf(backend.live)('GET state -> contains no key', async () => {
+  it('GET state -> contains no key', async () => {
     expect(JSON.stringify(await backend.admin.state())).not.toContain(backend.lab.key);
   });
 });
 
-forEachBackend('controls', (backend) => {
-  it.skipIf(backend.live)('an unknown field or value -> 400', async () => {
+forEachEmulator('controls', (backend) => {
+  it('an unknown field or value -> 400', async () => {
     const wrong: [string, string, unknown][] = [
       ['PUT', 'account', '{'],
       ['PUT', 'account', []],
@@ -102,7 +102,7 @@ forEachBackend('controls', (backend) => {
     expect((await backend.admin.send('DELETE', 'account')).status).toBe(405);
   });
 
-  it.skipIf(backend.live)('a clock offset -> moves timestamps and the date of every reply', async () => {
+  it('a clock offset -> moves timestamps and the date of every reply', async () => {
     const { wire } = await backend.container();
     await backend.admin.clock(300 * SECOND_MS);
     const reply = await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -118,7 +118,7 @@ forEachBackend('controls', (backend) => {
     expect(items.map((doc) => doc.id)).toEqual(['a', 'b']);
   });
 
-  it.skipIf(backend.live)('two emulators in one process -> share nothing', async () => {
+  it('two emulators in one process -> share nothing', async () => {
     await using other = await backend.freshLab();
     const { container } = await backend.container();
     await other.admin.faults([{ match: { op: 'create' }, effect: { status: 500 } }]);
@@ -128,65 +128,58 @@ forEachBackend('controls', (backend) => {
   });
 });
 
-forEachBackend('a data file', (backend) => {
-  it.skipIf(backend.live)(
-    'a restart -> documents, positions, ranges, settings and scripts are kept',
-    async () => {
-      await withDataFile(async (data) => {
-        const definition = hashKey();
-        const first = await backend.freshLab({ data, settings: { avad: true } });
-        const { container, wire } = await first.container({
-          partitionKey: definition,
-          defaultTtl: 7000,
-          throughput: 900,
-        });
-        await wire.seed([1, 2, 3].map((n) => ({ id: `d${n}`, pk: `k${n}`, big: `${n}` })));
-        await wire.create('{"id":"verbatim","pk":"p","n":9223372036854775807,"m":1.10}', ['p']);
-        await container.scripts.storedProcedures.create({ id: 'proc', body: 'function () {}' });
-        const { id: rangeId } = await wire.onlyRange();
-        const latest = await wire.feed({ rangeId }, 'beginning', { max: 2 });
-        const avad = await wire.feed({ rangeId }, 'now', { mode: 'avad' });
-        const before = { rid: (await container.read()).resource?._rid, doc: await wire.read('d1', ['k1']) };
-        const lsnBefore = Number(latest.items.at(-1)?._lsn);
-        await first.admin.split(wire.adminPath);
-        const ranges = await wire.ranges();
-        await first[Symbol.asyncDispose]();
-
-        await using second = await backend.freshLab({ data, settings: { avad: true } });
-        const again = new WireContainer(second.raw, second.databaseId, container.id);
-        const same = second.database.container(container.id);
-        const { resource } = await same.read();
-        expect(resource?._rid).toBe(before.rid);
-        expect(resource?.defaultTtl).toBe(7000);
-        expect((await same.readOffer()).resource?.content?.offerThroughput).toBe(900);
-        expect((await same.scripts.storedProcedures.readAll().fetchAll()).resources).toMatchObject([
-          { id: 'proc' },
-        ]);
-        expect((await again.read('d1', ['k1'])).text).toBe(before.doc.text);
-        expect((await again.read('verbatim', ['p'])).text).toContain('"n":9223372036854775807,"m":1.10');
-        expect(await again.ranges()).toEqual(ranges);
-        await again.seed([{ id: 'later', pk: 'k9' }]);
-        await again.delete('d2', ['k2']);
-        const rest: Doc[] = [];
-        const versions: Version[] = [];
-        for (const range of ranges) {
-          rest.push(...(await again.drain({ rangeId: range.id }, { etag: latest.etag })).items);
-          versions.push(
-            ...(await again.drain<Version>({ rangeId: range.id }, { etag: avad.etag }, { mode: 'avad' }))
-              .items,
-          );
-        }
-        expect(rest.map((doc) => doc.id).sort()).toEqual(['d3', 'later', 'verbatim']);
-        for (const doc of rest) expect(doc._lsn).toBeGreaterThan(lsnBefore);
-        expect(versions.map((version) => version.metadata.operationType).sort()).toEqual([
-          'create',
-          'delete',
-        ]);
+forEachEmulator('a data file', (backend) => {
+  it('a restart -> documents, positions, ranges, settings and scripts are kept', async () => {
+    await withDataFile(async (data) => {
+      const definition = hashKey();
+      const first = await backend.freshLab({ data, settings: { avad: true } });
+      const { container, wire } = await first.container({
+        partitionKey: definition,
+        defaultTtl: 7000,
+        throughput: 900,
       });
-    },
-  );
+      await wire.seed([1, 2, 3].map((n) => ({ id: `d${n}`, pk: `k${n}`, big: `${n}` })));
+      await wire.create('{"id":"verbatim","pk":"p","n":9223372036854775807,"m":1.10}', ['p']);
+      await container.scripts.storedProcedures.create({ id: 'proc', body: 'function () {}' });
+      const { id: rangeId } = await wire.onlyRange();
+      const latest = await wire.feed({ rangeId }, 'beginning', { max: 2 });
+      const avad = await wire.feed({ rangeId }, 'now', { mode: 'avad' });
+      const before = { rid: (await container.read()).resource?._rid, doc: await wire.read('d1', ['k1']) };
+      const lsnBefore = Number(latest.items.at(-1)?._lsn);
+      await first.admin.split(wire.adminPath);
+      const ranges = await wire.ranges();
+      await first[Symbol.asyncDispose]();
 
-  it.skipIf(backend.live)('the emulator is closed -> file and port are free again', async () => {
+      await using second = await backend.freshLab({ data, settings: { avad: true } });
+      const again = new WireContainer(second.raw, second.databaseId, container.id);
+      const same = second.database.container(container.id);
+      const { resource } = await same.read();
+      expect(resource?._rid).toBe(before.rid);
+      expect(resource?.defaultTtl).toBe(7000);
+      expect((await same.readOffer()).resource?.content?.offerThroughput).toBe(900);
+      expect((await same.scripts.storedProcedures.readAll().fetchAll()).resources).toMatchObject([
+        { id: 'proc' },
+      ]);
+      expect((await again.read('d1', ['k1'])).text).toBe(before.doc.text);
+      expect((await again.read('verbatim', ['p'])).text).toContain('"n":9223372036854775807,"m":1.10');
+      expect(await again.ranges()).toEqual(ranges);
+      await again.seed([{ id: 'later', pk: 'k9' }]);
+      await again.delete('d2', ['k2']);
+      const rest: Doc[] = [];
+      const versions: Version[] = [];
+      for (const range of ranges) {
+        rest.push(...(await again.drain({ rangeId: range.id }, { etag: latest.etag })).items);
+        versions.push(
+          ...(await again.drain<Version>({ rangeId: range.id }, { etag: avad.etag }, { mode: 'avad' })).items,
+        );
+      }
+      expect(rest.map((doc) => doc.id).sort()).toEqual(['d3', 'later', 'verbatim']);
+      for (const doc of rest) expect(doc._lsn).toBeGreaterThan(lsnBefore);
+      expect(versions.map((version) => version.metadata.operationType).sort()).toEqual(['create', 'delete']);
+    });
+  });
+
+  it('the emulator is closed -> file and port are free again', async () => {
     await withDataFile(async (data) => {
       const first = await startTestEmulator({ data });
       const { port } = new URL(first.endpoint);

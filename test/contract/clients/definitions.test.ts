@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { failure, type SdkFailure } from '../../helpers/emulator/failure.ts';
 import { parseJson, refusalOf, type Headers, type Reply } from '../../helpers/emulator/raw.ts';
 import { until } from '../../helpers/wait.ts';
-import { forEachBackend, type Backend } from '../backend.ts';
+import { forEachBackend, type Backend, forEachEmulator } from '../backend.ts';
 
 const PARTITION_KEY = { paths: ['/pk'] };
 
@@ -73,12 +73,13 @@ forEachBackend('indexing policies', (backend) => {
   });
 });
 
-forEachBackend('definitions that the service refuses', (backend) => {
-  const vector = { path: '/v', dataType: 'float32', dimensions: 8, distanceFunction: 'cosine' };
+const vector = { path: '/v', dataType: 'float32', dimensions: 8, distanceFunction: 'cosine' };
+
+forEachBackend('definitions that the service refuses or accepts', (backend) => {
   const spatial = { path: '/place/?', types: ['Point'] };
   const bounded = { ...spatial, boundingBox: { xmin: 0, ymin: 0, xmax: 9, ymax: 9 } };
 
-  it.skipIf(backend.live).each<[string, object]>([
+  it.each<[string, object]>([
     ['a key path with a blank', { partitionKey: { paths: ['/id ds'] } }],
     [
       'a spatial index of a geometry without a bounding box',
@@ -109,22 +110,20 @@ forEachBackend('definitions that the service refuses', (backend) => {
     expect(error.code, error.message).toBe(400);
   });
 
-  it.skipIf(backend.live).each<[string, object]>([
+  it.each<[string, object]>([
     ['a quoted key path with a blank', { partitionKey: { paths: ['/"id ds"'] } }],
     [
       'a geometry with a bounding box',
       { geospatialConfig: { type: 'Geometry' }, indexingPolicy: { spatialIndexes: [bounded] } },
     ],
-    [
-      'a vector index with its policy',
-      {
-        indexingPolicy: { vectorIndexes: [{ path: '/v', type: 'flat' }] },
-        vectorEmbeddingPolicy: { vectorEmbeddings: [vector] },
-      },
-    ],
   ])('%s -> accepted', async (_what, body) => {
     expect((await create(backend, { id: 'accepted', ...body })).status).toBe(201);
     await backend.lab.database.container('accepted').delete();
+  });
+
+  it('an empty list of computed properties -> accepted', async () => {
+    expect((await create(backend, { id: 'none', computedProperties: [] })).status).toBe(201);
+    await backend.lab.database.container('none').delete();
   });
 
   it('an invalid definition under a name that is taken -> 400, not 409', async () => {
@@ -135,8 +134,20 @@ forEachBackend('definitions that the service refuses', (backend) => {
   });
 });
 
-forEachBackend('features that the emulator does not have', (backend) => {
-  it.skipIf(backend.live).each<[string, object, RegExp]>([
+// An account of the service refuses vectors until its owner switches them on.
+forEachEmulator('vectors', (backend) => {
+  it('a vector index with its policy -> accepted', async () => {
+    const body = {
+      indexingPolicy: { vectorIndexes: [{ path: '/v', type: 'flat' }] },
+      vectorEmbeddingPolicy: { vectorEmbeddings: [vector] },
+    };
+    expect((await create(backend, { id: 'accepted', ...body })).status).toBe(201);
+    await backend.lab.database.container('accepted').delete();
+  });
+});
+
+forEachEmulator('features that the emulator does not have', (backend) => {
+  it.each<[string, object, RegExp]>([
     [
       'computed properties',
       { computedProperties: [{ name: 'low', query: 'SELECT VALUE LOWER(c.n) FROM c' }] },
@@ -164,18 +175,13 @@ forEachBackend('features that the emulator does not have', (backend) => {
     expect((await container.read()).resource).toEqual(resource);
   });
 
-  it.skipIf(backend.live)('an empty list of computed properties -> accepted', async () => {
-    expect((await create(backend, { id: 'none', computedProperties: [] })).status).toBe(201);
-    await backend.lab.database.container('none').delete();
-  });
-
-  it.skipIf(backend.live)('a container without a key -> 400 that names it', async () => {
+  it('a container without a key -> 400 that names it', async () => {
     const reply = await create(backend, { partitionKey: undefined });
     expect(refusalOf(reply)).toBe('400/0');
     expect(reply.text).toMatch(/no partition key/);
   });
 
-  it.skipIf(backend.live)('requests for other resources -> 501 that names them', async () => {
+  it('requests for other resources -> 501 that names them', async () => {
     const { wire } = await backend.container();
     const database = `/dbs/${backend.lab.databaseId}`;
     const ABSENT: readonly (readonly [string, string, RegExp])[] = [
@@ -195,25 +201,41 @@ forEachBackend('features that the emulator does not have', (backend) => {
     }
   });
 
-  it.skipIf(backend.live)(
-    'a document that is excluded from the index -> 501, nothing is written',
-    async () => {
-      const { wire } = await backend.container();
-      const headers = { 'x-ms-indexing-directive': 'Exclude' };
-      const reply = await wire.create('{"id":"1","pk":"p"}', ['p'], headers);
-      expect(refusalOf(reply)).toBe('501/0');
-      expect(reply.text).toMatch(/index/i);
-      expect((await wire.read('1', ['p'])).status).toBe(404);
-      const included = { 'x-ms-indexing-directive': 'Include' };
-      expect((await wire.create('{"id":"1","pk":"p"}', ['p'], included)).status).toBe(201);
-    },
-  );
+  it('a document that is excluded from the index -> 501, nothing is written', async () => {
+    const { wire } = await backend.container();
+    const headers = { 'x-ms-indexing-directive': 'Exclude' };
+    const reply = await wire.create('{"id":"1","pk":"p"}', ['p'], headers);
+    expect(refusalOf(reply)).toBe('501/0');
+    expect(reply.text).toMatch(/index/i);
+    expect((await wire.read('1', ['p'])).status).toBe(404);
+    const included = { 'x-ms-indexing-directive': 'Include' };
+    expect((await wire.create('{"id":"1","pk":"p"}', ['p'], included)).status).toBe(201);
+  });
 
-  it.skipIf(backend.live)('a resource token -> 401 that names it', async () => {
+  it('a resource token -> 401 that names it', async () => {
     const authorization = encodeURIComponent('type=resource&ver=1.0&sig=AAAA');
     const reply = await backend.raw.send('GET', '/dbs', { headers: { authorization } });
     expect(refusalOf(reply)).toBe('401/0');
     expect(reply.text).toMatch(/type=resource/);
+  });
+});
+
+forEachEmulator('offers that take time to scale', (backend) => {
+  it('a scale-up that takes time -> the body says so until it is done', async () => {
+    await using lab = await backend.freshLab({ settings: { scaleUpMs: 500 } });
+    const { container } = await lab.container({ throughput: 400 });
+    const pending = async (): Promise<unknown> =>
+      Object(((await container.readOffer()).resource ?? {}).content)['isOfferReplacePending'];
+    expect(await pending()).toBe(false);
+    const { resource } = await container.readOffer();
+    if (resource?.content === undefined) throw new Error('the container has no offer');
+    const content = { ...resource.content, offerThroughput: 15_000 };
+    const replaced = await lab
+      .client()
+      .offer(resource.id)
+      .replace({ ...resource, content });
+    expect(Object(replaced.resource?.content)['isOfferReplacePending']).toBe(true);
+    await until(async () => (await pending()) === false, { what: 'the scale-up to end' });
   });
 });
 
@@ -232,23 +254,6 @@ forEachBackend('offers', (backend) => {
       offerAutopilotSettings: { maxThroughput: 5000, autoUpgradePolicy },
     });
     await container.delete();
-  });
-
-  it.skipIf(backend.live)('a scale-up that takes time -> the body says so until it is done', async () => {
-    await using lab = await backend.freshLab({ settings: { scaleUpMs: 500 } });
-    const { container } = await lab.container({ throughput: 400 });
-    const pending = async (): Promise<unknown> =>
-      Object(((await container.readOffer()).resource ?? {}).content)['isOfferReplacePending'];
-    expect(await pending()).toBe(false);
-    const { resource } = await container.readOffer();
-    if (resource?.content === undefined) throw new Error('the container has no offer');
-    const content = { ...resource.content, offerThroughput: 15_000 };
-    const replaced = await lab
-      .client()
-      .offer(resource.id)
-      .replace({ ...resource, content });
-    expect(Object(replaced.resource?.content)['isOfferReplacePending']).toBe(true);
-    await until(async () => (await pending()) === false, { what: 'the scale-up to end' });
   });
 
   it('the offer of a deleted container -> its id is never used again', async () => {
@@ -334,8 +339,10 @@ forEachBackend('texts that clients look for', (backend) => {
       expect(parseJson<{ message: string }>(reply).message).toContain(words);
     }
   });
+});
 
-  it.skipIf(backend.live)('all versions from the beginning -> the retention period', async () => {
+forEachEmulator('words of the service on the feed', (backend) => {
+  it('all versions from the beginning -> the retention period', async () => {
     await using lab = await backend.freshLab({ settings: { avad: true } });
     const { wire } = await lab.container();
     const reply = await wire.readFeed({ rangeId: '0' }, 'beginning', { mode: 'avad' });

@@ -6,7 +6,7 @@ import { failure } from '../../helpers/emulator/failure.ts';
 import { headerOf, parseJson, refusalOf, type Headers, type Reply } from '../../helpers/emulator/raw.ts';
 import type { WireContainer } from '../../helpers/emulator/wire-container.ts';
 import { multiHashKey } from '../../helpers/emulator/key-definitions.ts';
-import { forEachBackend } from '../backend.ts';
+import { forEachBackend, forEachEmulator } from '../backend.ts';
 
 const DOCS = Array.from({ length: 12 }, (_, n) => ({ id: `d${n}`, pk: `k${n % 3}`, n }));
 
@@ -139,34 +139,33 @@ forEachBackend('continuation tokens of queries', (backend) => {
     const other = 'SELECT VALUE c.n FROM c ORDER BY c.n DESC';
     expect(refusalOf(await wire.query(other, { rangeId: '0' }, headers))).toBe('400/0');
   });
+});
 
-  it.skipIf(backend.live)(
-    'an ordered query resumed by another client, in both modes -> continues',
-    async () => {
-      const { container, wire } = await backend.splitContainer(3);
-      await wire.seed(DOCS);
-      const query = 'SELECT VALUE c.n FROM c ORDER BY c.n';
-      for (const queries of ['direct', 'planned'] as const) {
-        await backend.admin.account({ queries });
-        const seen: number[] = [];
-        let continuationToken: string | undefined;
-        for (let pages = 0; pages < 20; pages += 1) {
-          const resumed = backend.lab.through(backend.client(), container);
-          const options = {
-            maxItemCount: 2,
-            enableQueryControl: true,
-            ...(continuationToken && { continuationToken }),
-          };
-          const page = await resumed.items.query<number>(query, options).fetchNext();
-          seen.push(...(page.resources ?? []));
-          continuationToken = page.continuationToken;
-          if (!continuationToken) break;
-        }
-        expect(seen, queries).toEqual(DOCS.map(({ n }) => n));
+forEachEmulator('a query that changes between clients and modes', (backend) => {
+  it('an ordered query resumed by another client, in both modes -> continues', async () => {
+    const { container, wire } = await backend.splitContainer(3);
+    await wire.seed(DOCS);
+    const query = 'SELECT VALUE c.n FROM c ORDER BY c.n';
+    for (const queries of ['direct', 'planned'] as const) {
+      await backend.admin.account({ queries });
+      const seen: number[] = [];
+      let continuationToken: string | undefined;
+      for (let pages = 0; pages < 20; pages += 1) {
+        const resumed = backend.lab.through(backend.client(), container);
+        const options = {
+          maxItemCount: 2,
+          enableQueryControl: true,
+          ...(continuationToken && { continuationToken }),
+        };
+        const page = await resumed.items.query<number>(query, options).fetchNext();
+        seen.push(...(page.resources ?? []));
+        continuationToken = page.continuationToken;
+        if (!continuationToken) break;
       }
-      await backend.admin.account({ queries: 'direct' });
-    },
-  );
+      expect(seen, queries).toEqual(DOCS.map(({ n }) => n));
+    }
+    await backend.admin.account({ queries: 'direct' });
+  });
 });
 
 forEachBackend('metrics of a query', (backend) => {

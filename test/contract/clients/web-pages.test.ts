@@ -16,7 +16,7 @@ import {
   type Headers,
   type Reply,
 } from '../../helpers/emulator/raw.ts';
-import { forEachBackend } from '../backend.ts';
+import { forEachEmulator } from '../backend.ts';
 
 /** A container of a CI service may have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
@@ -55,14 +55,14 @@ const FOREIGN: readonly (readonly [string, Headers])[] = [
   ['a page of another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
 ];
 
-forEachBackend('web pages', (backend) => {
-  it.skipIf(backend.live).each(FOREIGN)('%s -> 403 for data and admin routes', async (_what, headers) => {
+forEachEmulator('web pages', (backend) => {
+  it.each(FOREIGN)('%s -> 403 for data and admin routes', async (_what, headers) => {
     const page = { emulator: backend.lab.emulator, headers };
     expect(refusalOf(await state(page))).toBe('403/0');
     expect(refusalOf(await databases(page))).toBe('403/0');
   });
 
-  it.skipIf(backend.live)('a form of another site -> cannot split a range or change the faults', async () => {
+  it('a form of another site -> cannot split a range or change the faults', async () => {
     const { wire } = await backend.container();
     const { endpoint } = backend.lab;
     const headers = { 'content-type': 'text/plain', origin: 'https://evil.example' };
@@ -72,27 +72,24 @@ forEachBackend('web pages', (backend) => {
     expect(await wire.ranges()).toHaveLength(1);
   });
 
-  it.skipIf(backend.live)(
-    'a browser asks whether a page may send more -> no page is allowed to',
-    async () => {
-      const { endpoint } = backend.lab;
-      for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
-        for (const path of ['/dbs', '/_emulator/faults']) {
-          const headers = {
-            origin,
-            'access-control-request-method': 'PUT',
-            'access-control-request-headers': 'x',
-          };
-          const reply = await exchange({ method: 'OPTIONS', endpoint, path, headers });
-          expect(reply.status, `${origin} ${path}`).toBeGreaterThanOrEqual(400);
-          const allowed = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
-          expect(allowed, `${origin} ${path}`).toEqual([]);
-        }
+  it('a browser asks whether a page may send more -> no page is allowed to', async () => {
+    const { endpoint } = backend.lab;
+    for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
+      for (const path of ['/dbs', '/_emulator/faults']) {
+        const headers = {
+          origin,
+          'access-control-request-method': 'PUT',
+          'access-control-request-headers': 'x',
+        };
+        const reply = await exchange({ method: 'OPTIONS', endpoint, path, headers });
+        expect(reply.status, `${origin} ${path}`).toBeGreaterThanOrEqual(400);
+        const allowed = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
+        expect(allowed, `${origin} ${path}`).toEqual([]);
       }
-    },
-  );
+    }
+  });
 
-  it.skipIf(backend.live || !hasIpv6)(
+  it.skipIf(!hasIpv6)(
     'on the loopback address of IPv6 -> answered by it, and by no foreign name',
     async () => {
       await using emulator = await startTestEmulator({ host: '::1' });
@@ -106,7 +103,7 @@ forEachBackend('web pages', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('programs and pages of this machine -> answered', async () => {
+  it('programs and pages of this machine -> answered', async () => {
     const { emulator } = backend.lab;
     const { port } = new URL(emulator.endpoint);
     const OWN: readonly Headers[] = [
@@ -124,7 +121,7 @@ forEachBackend('web pages', (backend) => {
     }
   });
 
-  it.skipIf(backend.live)('an allowed name -> answered, and no other', async () => {
+  it('an allowed name -> answered, and no other', async () => {
     await using emulator = await startTestEmulator({ allowHosts: ['Emulator.Internal'] });
     for (const headers of [{ host: 'emulator.internal:8081' }, { origin: 'http://emulator.internal:3000' }]) {
       expect((await databases({ emulator, headers })).status).toBe(200);
@@ -132,20 +129,17 @@ forEachBackend('web pages', (backend) => {
     expect(refusalOf(await databases({ emulator, headers: { host: 'internal' } }))).toBe('403/0');
   });
 
-  it.skipIf(backend.live)(
-    'on every address -> by any address, but by no name that is not allowed',
-    async () => {
-      await using emulator = await startTestEmulator({ host: '0.0.0.0' });
-      for (const host of ['192.0.2.7:8081', '[2001:db8::7]']) {
-        expect((await databases({ emulator, headers: { host } })).status, host).toBe(200);
-      }
-      expect(refusalOf(await databases({ emulator, headers: { host: 'evil.example' } }))).toBe('403/0');
-    },
-  );
+  it('on every address -> by any address, but by no name that is not allowed', async () => {
+    await using emulator = await startTestEmulator({ host: '0.0.0.0' });
+    for (const host of ['192.0.2.7:8081', '[2001:db8::7]']) {
+      expect((await databases({ emulator, headers: { host } })).status, host).toBe(200);
+    }
+    expect(refusalOf(await databases({ emulator, headers: { host: 'evil.example' } }))).toBe('403/0');
+  });
 });
 
-forEachBackend('the address of the account', (backend) => {
-  it.skipIf(backend.live)('asked by another name -> the account names itself like that', async () => {
+forEachEmulator('the address of the account', () => {
+  it('asked by another name -> the account names itself like that', async () => {
     await using emulator = await startTestEmulator({ host: '0.0.0.0', allowHosts: ['emulator'] });
     const account = new RawAccount(emulator);
     for (const host of ['192.0.2.7:28171', 'emulator:8081', 'localhost', '[::1]:8081']) {
