@@ -4,7 +4,8 @@
 # same place, golang-golang-x-net-dev and golang-golang-x-text-dev; that for Python needs python3-requests.
 set -eu
 folder=$1
-mirror=http://deb.debian.org/debian
+# The mirror that this machine installs from.
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | head -n 1)
 mkdir -p "$folder"
 for wanted in trixie/python3-azure sid/golang-github-azure-azure-sdk-for-go-dev; do
   release=${wanted%%/*} package=${wanted#*/}
