@@ -13,6 +13,14 @@ export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
+/** Returns a share as `45 %`, `4.5 %` or `under 0.1 %`. A share that is not whole is never shown as 100 %. */
+export function formatShare(share: number): string {
+  if (share > 0 && share < 0.001) return 'under 0.1 %';
+  if (share < 1 && share >= 0.9995) return 'over 99.9 %';
+  const percent = Math.round(share * 1000) / 10;
+  return `${percent >= 10 && percent <= 99 ? Math.round(percent) : percent} %`;
+}
+
 /** Lists counts, such as `2 collision, 1 too-large`: the largest first, zeros left out. */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)

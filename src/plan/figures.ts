@@ -40,6 +40,7 @@ export function dataFigures(
   const whole = measure.samples.at(-1);
   const collisions = measure.pairs.collisions();
   return {
+    documents: Math.round(measure.documents * times),
     distinct: whole === undefined ? { estimate: 0, low: 0, high: 0 } : distinctIn(whole, all, sample),
     distinctPerLevel: measure.samples.map((level) => distinctIn(level, all, sample)),
     largest,

@@ -86,6 +86,8 @@ export interface LargestValue {
 }
 
 export interface DataFigures {
+  /** Documents that get a key, those without a value included; the others are in `refused`. */
+  readonly documents: number;
   readonly distinct: Bounded;
   /** The distinct values of each level of a hierarchical key, from the first level on; one for a single key. */
   readonly distinctPerLevel: readonly Bounded[];

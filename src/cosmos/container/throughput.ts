@@ -1,6 +1,7 @@
 /** Reads and changes the throughput of a container, as far as the caller may. */
 import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
 import { unreachable } from '../../lib/assert.ts';
+import { formatCount } from '../../lib/counting.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Account } from '../account/client.ts';
@@ -31,9 +32,9 @@ export function ruOf(throughput: Throughput): number | undefined {
 export function throughputText(throughput: Throughput): string {
   switch (throughput.kind) {
     case 'manual':
-      return `${throughput.ru} RU/s`;
+      return `${formatCount(throughput.ru)} RU/s`;
     case 'autoscale':
-      return `autoscale to ${throughput.ruMax} RU/s`;
+      return `autoscale to ${formatCount(throughput.ruMax)} RU/s`;
     case 'shared':
       return "its database's";
     case 'serverless':

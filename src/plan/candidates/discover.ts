@@ -2,6 +2,7 @@
  * Proposes candidates from a sample of documents: the best single paths, a pair, and for a path that is skewed a suffix or
  * a time bucket. Each has its reason. Proposals are only what is worth measuring; the verdict comes from the measure.
  */
+import { formatCount, formatShare } from '../../lib/counting.ts';
 import { isSamePath } from '../../keys/path.ts';
 import { parseCandidate, type KeyCandidate } from './candidate.ts';
 import { pathsOf, type PathFigures } from './paths.ts';
@@ -17,8 +18,10 @@ const SKEWED = 0.2;
 const VALUES_MIN = 20;
 /** The number of suffixes, as in Microsoft's own example of a suffix that can be computed. */
 const SUFFIXES = 16;
-/** The property that an extra suffix or bucket is written to. */
-const DERIVED = '/pk';
+/** A path with a value of its own in this share of all documents is like the id: it keeps nothing together. */
+const NEARLY_UNIQUE = 0.9;
+/** The property that a suffix or a bucket is written to: the first of these that no document has. */
+const DERIVED = ['pk', 'newPk', 'partitionKey', 'newPartitionKey'];
 
 /** Returns candidates for a container with this key, from a sample of its documents. */
 export function discover(
@@ -30,16 +33,17 @@ export function discover(
   const others = paths.filter(
     ({ path }) => !keyPaths.some((key) => keyPaths.length === 1 && isSamePath(key, path)),
   );
-  const usable = others.filter(({ path, isTime }) => !isTime && !isId(path));
+  const usable = others.filter(({ path, isTime, isName }) => !isTime && isName && !isId(path));
+  const derived = freeProperty(documents, keyPaths);
   const singles = usable
     .filter(({ distinct }) => distinct >= VALUES_MIN)
-    .toSorted(byPromise)
+    .toSorted((one, other) => promise(other, documents.length) - promise(one, documents.length))
     .slice(0, SINGLES_MAX);
   const proposals: Array<readonly [key: string, why: string]> = [];
   for (const one of singles)
     proposals.push([
       one.printed,
-      `${one.distinct} values in a sample of ${documents.length} documents, the most frequent with ${percent(one.topShare)}`,
+      `${formatCount(one.distinct)} values in a sample of ${formatCount(documents.length)} documents, the most frequent with ${formatShare(one.topShare)}`,
     ]);
   // Few values that belong together are worth keeping together, with a second level that divides them.
   const group = paths.find(
@@ -56,30 +60,39 @@ export function discover(
     ...paths.filter(({ path }) => keyPaths.some((key) => isSamePath(key, path))),
   ].find(({ topShare, distinct, isTime }) => !isTime && topShare > SKEWED && distinct >= 2);
   const time = paths.find(({ isTime }) => isTime);
-  if (skewed !== undefined) {
+  if (skewed !== undefined && derived !== undefined) {
     const name = placeholder(skewed);
     proposals.push([
-      `${DERIVED}={${name}}-{id|hash:${SUFFIXES}}`,
-      `${percent(skewed.topShare)} of the sample have one value of ${skewed.printed}: a computed suffix divides it into ${SUFFIXES}`,
+      `/${derived}={${name}}-{id|hash:${SUFFIXES}}`,
+      `${formatShare(skewed.topShare)} of the sample have one value of ${skewed.printed}: a computed suffix divides it into ${SUFFIXES}`,
     ]);
   }
   const bucketed = singles[0];
-  if (time !== undefined && bucketed !== undefined)
+  if (time !== undefined && bucketed !== undefined && derived !== undefined)
     proposals.push([
-      `${DERIVED}={${placeholder(bucketed)}}-{${placeholder(time)}|month}`,
+      `/${derived}={${placeholder(bucketed)}}-{${placeholder(time)}|month}`,
       `a value of ${bucketed.printed} that grows for ever is divided by month`,
     ]);
   if (proposals.length === 0) proposals.push(['/id', 'no property has enough values; the id always does']);
   return proposals.slice(0, PROPOSED_MAX).map(([key, proposed]) => ({ ...parseCandidate(key), proposed }));
 }
 
-/** More values come first, unless nearly every document has its own: that keeps nothing together. */
-function byPromise(one: PathFigures, other: PathFigures): number {
-  return promise(other) - promise(one);
+/** More values promise more, unless nearly every document has its own. */
+function promise({ distinct, topShare, path }: PathFigures, documents: number): number {
+  const unique = distinct > documents * NEARLY_UNIQUE ? 100 : 0;
+  return (1 - topShare) * Math.log2(distinct) - (path.length - 1) * 0.5 - unique;
 }
 
-function promise({ distinct, topShare, path }: PathFigures): number {
-  return (1 - topShare) * Math.log2(distinct) - (path.length - 1) * 0.5;
+/** Returns a property that no document of the sample has; undefined: there is none. */
+function freeProperty(
+  documents: readonly unknown[],
+  keyPaths: readonly (readonly string[])[],
+): string | undefined {
+  return DERIVED.find(
+    (name) =>
+      keyPaths.every(([first]) => first !== name) &&
+      documents.every((document) => !Object.hasOwn(Object(document), name)),
+  );
 }
 
 function isId(path: readonly string[]): boolean {
@@ -88,8 +101,4 @@ function isId(path: readonly string[]): boolean {
 
 function placeholder({ path, printed }: PathFigures): string {
   return path.length === 1 && /^\w+$/.test(path[0] ?? '') ? (path[0] ?? '') : printed;
-}
-
-function percent(share: number): string {
-  return `${Math.max(share * 100, 0.1).toFixed(share < 0.1 ? 1 : 0)} %`;
 }

@@ -10,6 +10,10 @@ import type { Path } from '../../keys/strategies/strategy.ts';
 /** How many paths are followed; documents with names that are values themselves would have any number. */
 const PATHS_MAX = 300;
 const DEPTH_MAX = 4;
+/** Longer texts, on average, are notes and descriptions. */
+const NAME_CHARACTERS_MAX = 100;
+/** A whole number under such a name is an identifier; under another name it may as well be an amount or a counter. */
+const ID_NAME = /(?:id|key|code|no|nr|num|number)$/i;
 /** A text like this is a time, so that a template can make months or days of it. */
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}|$)/;
 /** Numbers in these intervals are seconds or milliseconds since the epoch, between 2001 and 2100. */
@@ -25,6 +29,8 @@ export interface PathFigures {
   readonly topShare: number;
   readonly isTime: boolean;
   readonly isText: boolean;
+  /** Whether a value could name something: a text that is not long, or a whole number whose property is named like an id. */
+  readonly isName: boolean;
 }
 
 interface Found {
@@ -32,6 +38,9 @@ interface Found {
   documents: number;
   texts: number;
   times: number;
+  characters: number;
+  /** Numbers with a fraction, which measure something and name nothing. */
+  fractions: number;
   readonly values: Map<string, number>;
 }
 
@@ -39,15 +48,21 @@ interface Found {
 export function pathsOf(documents: readonly unknown[]): PathFigures[] {
   const found = new Map<string, Found>();
   for (const document of documents) follow(document, [], found);
-  return [...found.values()].map(({ path, documents: count, texts, times, values }) => ({
-    path,
-    printed: printPath(path),
-    presence: count / documents.length,
-    distinct: values.size,
-    topShare: Math.max(...values.values()) / count,
-    isTime: times >= count * 0.95,
-    isText: texts >= count * 0.95,
-  }));
+  return [...found.values()].map(
+    ({ path, documents: count, texts, times, characters, fractions, values }) => ({
+      path,
+      printed: printPath(path),
+      presence: count / documents.length,
+      distinct: values.size,
+      topShare: Math.max(...values.values()) / count,
+      isTime: times >= count * 0.95,
+      isText: texts >= count * 0.95,
+      isName:
+        texts >= count * 0.95
+          ? characters <= texts * NAME_CHARACTERS_MAX
+          : fractions === 0 && ID_NAME.test(path.at(-1) ?? ''),
+    }),
+  );
 }
 
 function follow(value: unknown, path: Path, found: Map<string, Found>): void {
@@ -62,11 +77,14 @@ function follow(value: unknown, path: Path, found: Map<string, Found>): void {
   let one = found.get(name);
   if (one === undefined) {
     if (found.size === PATHS_MAX) return;
-    one = { path, documents: 0, texts: 0, times: 0, values: new Map() };
+    one = { path, documents: 0, texts: 0, times: 0, characters: 0, fractions: 0, values: new Map() };
     found.set(name, one);
   }
   one.documents += 1;
-  if (typeof value === 'string') one.texts += 1;
+  if (typeof value === 'string') {
+    one.texts += 1;
+    one.characters += value.length;
+  } else if (typeof value === 'number' && !Number.isInteger(value)) one.fractions += 1;
   if (isTime(value)) one.times += 1;
   const text = JSON.stringify(value);
   one.values.set(text, (one.values.get(text) ?? 0) + 1);

@@ -141,7 +141,7 @@ export class CandidateMeasure {
     key.slot(this.#slot);
     const isCollision = this.pairs.add(idWord, this.#slot[0] ?? 0, this.#slot[1] ?? 0);
     if (isCollision && this.collided.length < EXAMPLES_MAX)
-      this.collided.push({ id: this.#idOf(row), key: this.#parts.show(key.values()) });
+      this.collided.push({ id: this.#parts.show([this.#idOf(row)]), key: this.#parts.show(key.values()) });
   }
 
   #spread({ bytes, ts, isOfLastDay }: Readonly<RowFacts>, firstWord: number, times: number): void {

@@ -24,7 +24,7 @@ export class ValueTexts {
   }
 
   of(high: number, low: number): string {
-    return this.#texts.get(nameOf(high, low)) ?? '(a value that was not kept)';
+    return this.#texts.get(nameOf(high, low)) ?? '(one of many small values)';
   }
 
   toJson(): Array<readonly [string, string]> {

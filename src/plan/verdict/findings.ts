@@ -2,6 +2,7 @@
  * The reasons for and against a key, each with its figure, its limit and where the limit comes from. Pure. There is no
  * score: a person weighs reasons, and a blocker is not made up for by gains.
  */
+import { formatCount, formatShare } from '../../lib/counting.ts';
 import type { CandidateResult, KeyReason, FindingCode, SourceFigures, KeyVerdict } from '../result.ts';
 import {
   FAN_OUT_SHARE_MAX,
@@ -45,7 +46,7 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
   // What stands in the container has its slot already.
   if (current) return;
   const { collisions, refused, missing, uniqueKeyConflicts } = data;
-  const documents = documentsOf(data);
+  const { documents } = data;
   if (documents > 0 && missing === documents)
     yield finding(
       'unknown-path',
@@ -59,7 +60,7 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
       'collisions',
       `${about(collisions)} documents share the new key and the id with another one`,
       collisions.documents,
-      { value: 0, source: 'an id is unique within a key value (SVC-5)' },
+      { value: 0, source: 'an id is unique within a key value (SVC-1)' },
     );
   const refusedCount = Object.entries(refused).reduce(
     (sum, [reason, count]) => sum + (reason === 'bad-id' ? 0 : count),
@@ -72,7 +73,7 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
       refusedCount,
       {
         value: 0,
-        source: 'limits of keys and documents (SVC-2, SVC-8)',
+        source: 'limits of keys and documents (SVC-2, SVC-4, SVC-8)',
       },
     );
   if (uniqueKeyConflicts !== null && uniqueKeyConflicts.low > 0)
@@ -80,7 +81,7 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
       'unique-keys',
       `${about(uniqueKeyConflicts)} documents would break a unique key of the container`,
       uniqueKeyConflicts.documents,
-      { value: 0, source: 'unique keys hold within one key value' },
+      { value: 0, source: 'unique keys hold within one key value (SVC-7)' },
     );
 }
 
@@ -105,7 +106,7 @@ function* risksOf(
       first.bytes,
       VALUE_BYTES_MAX,
     );
-  const documents = documentsOf(data);
+  const { documents } = data;
   if (data.distinct.high < VALUES_MIN.value && documents > VALUES_MIN.value)
     yield finding(
       'few-values',
@@ -116,7 +117,7 @@ function* risksOf(
   if (data.top1Share > TOP_SHARE_MAX.value && documents > VALUES_MIN.value)
     yield finding(
       'uneven',
-      `${percent(data.top1Share)} of all documents have the value ${biggest?.value ?? ''}`,
+      `${formatShare(data.top1Share)} of all documents have the value ${biggest?.value ?? ''}`,
       data.top1Share,
       TOP_SHARE_MAX,
     );
@@ -132,21 +133,21 @@ function* risksOf(
   if (recent !== undefined && recent.share > RECENT_SHARE_MAX.value)
     yield finding(
       'recency',
-      `${percent(recent.share)} of the writes of the last ${recent.span} went to the value ${recent.value}`,
+      `${formatShare(recent.share)} of the writes of the last ${recent.span} went to the value ${recent.value}`,
       recent.share,
       RECENT_SHARE_MAX,
     );
   if (documents > 0 && data.missing < documents && data.missing / documents > MISSING_SHARE_MAX.value)
     yield finding(
       'missing-values',
-      `${percent(data.missing / documents)} of all documents have no value`,
+      `${formatShare(data.missing / documents)} of all documents have no value`,
       data.missing / documents,
       MISSING_SHARE_MAX,
     );
   if (!current && observed !== null && observed.movesShare > MOVES_SHARE_MAX.value)
     yield finding(
       'moves',
-      `${percent(observed.movesShare)} of all updates would move their document`,
+      `${formatShare(observed.movesShare)} of all updates would move their document`,
       observed.movesShare,
       MOVES_SHARE_MAX,
     );
@@ -155,12 +156,12 @@ function* risksOf(
       'broken-batches',
       `${number(observed.brokenBatches.broken)} of ${number(observed.brokenBatches.seen)} batches would span several keys`,
       observed.brokenBatches.broken,
-      { value: 0, source: 'a batch is limited to one key value' },
+      { value: 0, source: 'a batch is limited to one key value (SVC-1)' },
     );
   if (workload !== null && workload.shares['fan-out'] > FAN_OUT_SHARE_MAX.value)
     yield finding(
       'fan-out',
-      `${percent(workload.shares['fan-out'])} of all queries ask every partition`,
+      `${formatShare(workload.shares['fan-out'])} of all queries ask every partition${unknownPart(workload)}`,
       workload.shares['fan-out'],
       FAN_OUT_SHARE_MAX,
     );
@@ -184,7 +185,7 @@ function* gainsOf(
   if (lacks('value-over-20-gb', 'value-near-20-gb', 'reaches-20-gb', 'uneven'))
     yield finding(
       'even-storage',
-      `the biggest value has ${percent(data.top1Share)} of all documents instead of ${percent(current.data.top1Share)}`,
+      `the biggest value has ${formatShare(data.top1Share)} of all documents instead of ${formatShare(current.data.top1Share)}`,
       data.top1Share,
       TOP_SHARE_MAX,
     );
@@ -192,7 +193,7 @@ function* gainsOf(
   if (lacks('recency', 'hot-value') && recent !== undefined && before !== undefined)
     yield finding(
       'even-writes',
-      `the hottest value gets ${percent(recent.share)} of the writes of the last ${recent.span} instead of ${percent(before.share)}`,
+      `the hottest value gets ${formatShare(recent.share)} of the writes of the last ${recent.span} instead of ${formatShare(before.share)}`,
       recent.share,
       RECENT_SHARE_MAX,
     );
@@ -207,7 +208,7 @@ function* gainsOf(
   if (workload !== null && then < now - FAN_OUT_SHARE_MAX.value / 2)
     yield finding(
       'less-fan-out',
-      `${percent(then)} of all queries ask every partition instead of ${percent(now)}`,
+      `${formatShare(then)} of all queries ask every partition instead of ${formatShare(now)}`,
       then,
       FAN_OUT_SHARE_MAX,
     );
@@ -248,22 +249,17 @@ function finding(
   return { code, text, figure, threshold: limit?.value ?? null, source: limit?.source ?? source };
 }
 
-/** The documents that have a key, missing values included. */
-function documentsOf({ types, missing }: Unjudged['data']): number {
-  const { text, number: numbers, boolean, null: nulls, object, array, missing: absent } = types;
-  return Math.max(missing, text + numbers + boolean + nulls + object + array + absent);
+/** What cannot be classified counts as asking every partition, and the reader has to know how much that is. */
+function unknownPart({ unknownShare }: NonNullable<Unjudged['workload']>): string {
+  return unknownShare === 0 ? '' : `, of which ${formatShare(unknownShare)} cannot be classified`;
 }
 
 function gb(bytes: number): string {
   return (bytes / GB).toFixed(1);
 }
 
-function percent(share: number): string {
-  return `${share >= 0.1 || share === 0 ? (share * 100).toFixed(0) : (share * 100).toPrecision(1)} %`;
-}
-
 function number(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
+  return formatCount(Math.round(value));
 }
 
 function about({

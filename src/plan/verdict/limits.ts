@@ -9,32 +9,44 @@ export interface Limit {
 }
 
 const GB = 1024 ** 3;
-const LIMITS_PAGE = "Microsoft's page of service quotas (SVC-7)";
+const LOGICAL = "Microsoft's service quotas (SVC-9)";
 
 /** The most bytes of data and index that a key value may have: then the service refuses its writes. */
-export const VALUE_BYTES_MAX: Limit = { value: 20 * GB, source: LIMITS_PAGE };
+export const VALUE_BYTES_MAX: Limit = { value: 20 * GB, source: LOGICAL };
 /** The size of a key value at which Microsoft's own example raises an alert: 70 % of the limit. */
 export const VALUE_BYTES_ALERT: Limit = {
   value: 14 * GB,
-  source: "Microsoft's example of an alert at 70 % of the limit",
+  source: "Microsoft's example of an alert at 70 % of the limit (SVC-9)",
 };
 /** The most RU/s that a physical partition has, and so the most that one key value can use. */
-export const PARTITION_RU_MAX: Limit = { value: 10_000, source: LIMITS_PAGE };
+export const PARTITION_RU_MAX: Limit = { value: 10_000, source: LOGICAL };
 /** The most bytes of a physical partition. */
-export const PARTITION_BYTES_MAX: Limit = { value: 50 * GB, source: LIMITS_PAGE };
+export const PARTITION_BYTES_MAX: Limit = { value: 50 * GB, source: "Microsoft's service quotas (SVC-10)" };
 /** "Hundreds or thousands" of values, says Microsoft's page of synthetic keys. */
-export const VALUES_MIN: Limit = { value: 100, source: "Microsoft's page of synthetic partition keys" };
+export const VALUES_MIN: Limit = {
+  value: 100,
+  source: "Microsoft's page of synthetic partition keys (SVC-13)",
+};
 /** The number of physical partitions above which the choice of a key starts to matter. */
 export const PARTITIONS_THAT_MATTER: Limit = { value: 5, source: "Microsoft's page of partitioning" };
 /** A value with a larger share of all documents is more than its part on any container of ten partitions. */
-export const TOP_SHARE_MAX: Limit = { value: 0.1, source: 'a tenth: one partition of ten' };
+export const TOP_SHARE_MAX: Limit = {
+  value: 0.1,
+  source: "cosmig's own limit: the part of one partition in ten",
+};
 /** A value with a larger share of the last hour's writes makes one partition do most of the work. */
-export const RECENT_SHARE_MAX: Limit = { value: 0.25, source: 'a quarter of all writes to one partition' };
+export const RECENT_SHARE_MAX: Limit = { value: 0.25, source: "cosmig's own limit: a quarter of all writes" };
 /** With fewer writes in an hour, the share of one value is chance. */
 export const RECENT_WRITES_MIN = 50;
 /** A larger share of documents without a value makes their common, undefined value a big one. */
-export const MISSING_SHARE_MAX: Limit = { value: 0.01, source: 'documents without a value share one' };
+export const MISSING_SHARE_MAX: Limit = {
+  value: 0.01,
+  source: 'documents without a value share one logical partition (SVC-3)',
+};
 /** A larger share of updates that move a document costs a write and a delete instead of a replace, often. */
-export const MOVES_SHARE_MAX: Limit = { value: 0.01, source: 'a move costs two writes' };
+export const MOVES_SHARE_MAX: Limit = {
+  value: 0.01,
+  source: "cosmig's own limit: a move is a create and a delete",
+};
 /** A larger share of executions that ask every partition makes reads dearer with every partition. */
 export const FAN_OUT_SHARE_MAX: Limit = { value: 0.1, source: "the threshold of Azure's account dashboard" };

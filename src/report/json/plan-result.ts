@@ -90,6 +90,7 @@ const CANDIDATE = is.object({
   derive: is.list(is.text('template')),
   current: is.flag('the key that the container has'),
   proposed: is.nullable(is.text('why it was proposed; null: it was named')),
+  documents: is.number('that get a key, those without a value included'),
   distinct: ESTIMATE,
   distinctPerLevel: is.list(ESTIMATE, 'from the first level on'),
   largest: is.list(

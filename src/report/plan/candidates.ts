@@ -32,7 +32,7 @@ const COLUMNS: readonly Column[] = [
   },
   { name: 'Its share', valueOf: ({ result }) => result.data.top1Share, format: shareText },
   {
-    name: 'Fullest partition, × average',
+    name: 'Fullest partition',
     valueOf: ({ result }) => result.data.balance[0]?.bytes.overAverage ?? null,
     format: timesText,
   },
@@ -59,12 +59,12 @@ export function comparison(views: readonly CandidateView[]): Markup {
   const columns = COLUMNS.filter(({ valueOf }) => views.some((view) => valueOf(view) !== null));
   const ends = columns.map(({ valueOf }) => Math.max(0, ...views.map((view) => valueOf(view) ?? 0)));
   return markup`<section aria-labelledby="candidates"><h2 id="candidates">The candidates side by side</h2>
-<table class="wide" role="table" aria-labelledby="candidates"><thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Key</th><th role="columnheader" scope="col">KeyVerdict</th>${columns.map(({ name }) => markup`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<table class="wide" role="table" aria-labelledby="candidates"><thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Key</th><th role="columnheader" scope="col">Verdict</th>${columns.map(({ name }) => markup`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
 <tbody role="rowgroup">${views.map(
     (
       view,
     ) => markup`<tr role="row" class="${view.isRecommended ? 'chosen' : ''}"><th role="rowheader" scope="row"><span class="heading">${chip(view)}${keyName(view.result.key)}</span>${view.isRecommended ? markup`<span class="tag">${view.tag}</span>` : null}</th>
-<td role="cell" data-name="KeyVerdict">${tally(view)}</td>${columns.map(
+<td role="cell" data-name="Verdict">${tally(view)}</td>${columns.map(
       ({ name, valueOf, format, limit }, index) => {
         const value = valueOf(view);
         return markup`<td role="cell" data-name="${name}">${value === null ? 'not known' : [markup`<span class="num">${format(value)}</span>`, meter(value, { end: ends[index] ?? 0, limit: limit ?? null, tone: view.tone })]}</td>`;

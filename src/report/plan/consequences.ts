@@ -43,15 +43,14 @@ ${file.obfuscated === null ? null : markup`<p class="warn">${file.obfuscated}</p
     }));
     const description = shares.map(({ name, share }) => `${name} ${shareText(share)}`).join(', ');
     return markup`<figure>${heading(view)}${shareBar({ id: `workload${index}`, title: `Queries with ${view.result.key}`, description }, shares, view.tone)}
-<ul class="legend-list ${view.tone}">${shares.filter(({ share }) => share > 0).map(({ name, share, style }) => markup`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect width="10" height="10" rx="2" class="${style}"/></svg>${name} ${shareText(share)}</li>`)}</ul>
+<ul class="legend-list ${view.tone}">${shares.filter(({ share }) => share > 0).map(({ name, share, style }) => markup`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect width="10" height="10" rx="2" class="${style}"/></svg>${name} ${shareText(share)}${style === 'share4' && own.unknownShare > 0 ? ` (${shareText(own.unknownShare)} cannot be classified)` : ''}</li>`)}</ul>
 <figcaption>${workloadText(own)}</figcaption></figure>`;
   })}</div>${queries(known)}${hottestKeys(file)}${file.notes.map((note) => markup`<p class="muted note">${sentence(note)}</p>`)}</section>`;
 }
 
 function workloadText(own: CandidateWorkload): string {
   const visited = countText(own.partitionsVisited);
-  const unknown = own.unknownShare > 0 ? ` ${shareText(own.unknownShare)} cannot be classified.` : '';
-  return `An execution visits ${visited} ${visited === '1' ? 'partition' : 'partitions'} on average; ${ruPerSecondText(own.ruPerSecond)}, ${dollarsText(own.dollarsPerMonth)} a month.${unknown}`;
+  return `An execution visits ${visited} ${visited === '1' ? 'partition' : 'partitions'} on average; ${ruPerSecondText(own.ruPerSecond)}, ${dollarsText(own.dollarsPerMonth)} a month.`;
 }
 
 /** Values of the present key that used most RU, where the export has them. */

@@ -1,5 +1,5 @@
 /** Figures of a plan as text. The page and the terminal use the same functions, so that a figure looks the same in both. */
-import { formatCount } from '../../lib/counting.ts';
+import { formatCount, formatShare } from '../../lib/counting.ts';
 import type { Bounds, PlanResult } from '../../plan/result.ts';
 import type { Bounded } from '../../plan/sketch/estimate.ts';
 import { VALUE_BYTES_ALERT, VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
@@ -15,14 +15,6 @@ export function countText(value: number): string {
   return formatCount(
     value >= 10 || Number.isInteger(value) ? Math.round(value) : Math.round(value * 10) / 10,
   );
-}
-
-/** Returns a share as `45 %`, `4.5 %` or `under 0.1 %`. A share that is not whole is never shown as 100 %. */
-export function shareText(share: number): string {
-  if (share > 0 && share < 0.001) return 'under 0.1 %';
-  if (share < 1 && share >= 0.9995) return 'over 99.9 %';
-  const percent = Math.round(share * 1000) / 10;
-  return `${percent >= 10 && percent <= 99 ? Math.round(percent) : percent} %`;
 }
 
 /** Returns how many times the average something is: `1.3 ×`. */
@@ -91,5 +83,6 @@ export function sentence(text: string): string {
   return joinUnits(text.replace(/^[a-z]/, (letter) => letter.toUpperCase()));
 }
 
-/** `sizeText` with the name that the other functions have. */
+/** `sizeText` and `formatShare` with the names that the other functions have. */
 export const bytesText = sizeText;
+export const shareText = formatShare;

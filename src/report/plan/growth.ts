@@ -26,7 +26,7 @@ export function growth(views: readonly CandidateView[]): Markup {
   const origin = from === '_ts' ? 'the time of the last write (_ts), since no creation date was named' : from;
   const cautions = [...new Set(growing.flatMap(({ result }) => result.growth.caution ?? []))];
   return markup`<section aria-labelledby="growth"><div class="intro"><h2 id="growth">Growth to 20 GB</h2>
-<p class="lead">The biggest value of each key over the next ${horizonMonths} months. Growth is taken from ${origin}, over ${historyDays === 1 ? 'a day' : `${countText(historyDays)} days`} of the past.${end < limit ? ' No value comes near the limit: it lies above the picture.' : ''}</p></div>
+<p class="lead">The biggest value of each key over the next ${horizonMonths} months. Growth is taken from ${origin}, over ${historyDays < 1 ? 'less than a day' : historyDays === 1 ? 'a day' : `${countText(historyDays)} days`} of the past.${end < limit ? ' No value comes near the limit: it lies above the picture.' : ''}</p></div>
 ${cautions.map((text) => markup`<p class="warn">${sentence(text)}</p>`)}
 ${SHAPES.map(
   ({ style, ...shape }) =>

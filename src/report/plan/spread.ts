@@ -73,7 +73,7 @@ function caption({ result: { data } }: CandidateView): string {
     levels.length < 2
       ? ''
       : ` Values by level: ${levels.map(({ estimate }) => countText(estimate)).join(', ')}.`;
-  return `${top}A value has ${countText(items.p50)} documents in the middle, ${countText(items.p99)} at the 99th percentile, ${countText(items.max)} at most. As uneven as ${countText(data.effectiveKeys)} values of equal size.${perLevel}`;
+  return `${top}Half of all values have at most ${pluralize(items.p50, 'document')}, 99 % at most ${countText(items.p99)}, the fullest ${countText(items.max)}. As uneven as ${countText(data.effectiveKeys)} values of equal size.${perLevel}`;
 }
 
 export function partitionBalance(views: readonly CandidateView[]): Markup {
@@ -108,19 +108,22 @@ export function partitionBalance(views: readonly CandidateView[]): Markup {
 export function writesOverTime(views: readonly CandidateView[]): Markup {
   const most = Math.max(0, ...views.map(({ result }) => mostOf(result.writes.heat.rows)));
   const [present] = views;
+  const skipped = emptyColumns(views);
+  const rowsOf = ({ result }: CandidateView): ReadonlyArray<readonly number[]> =>
+    result.writes.heat.rows.map((row) => row.slice(skipped));
   if (most === 0 || present === undefined) return NOTHING;
   const shapes = views.map((view) => ({
     label: view.mark,
     tone: view.tone,
-    content: heatShape(view.result.writes.heat.rows, most),
+    content: heatShape(rowsOf(view), most),
   }));
   const others = views.length === 1 ? views : views.slice(1);
   return markup`<section aria-labelledby="heat"><div class="intro"><h2 id="heat">Writes over hash space and time</h2>
 <p class="lead">From top to bottom the hash space, from left to right the time. Even colour is good; a dark line is one value that takes the writes, and a partition that takes them with it. Each candidate stands next to the present key. <span class="legend">fewer ${heatScale('k0')} more writes</span></p></div>
 <div class="grid">${others.map((view, index) => {
     const { writes } = view.result;
-    const { rows, secondsPerColumn } = writes.heat;
-    const span = spanText(secondsPerColumn * Math.max(0, ...rows.map(({ length }) => length)));
+    const { secondsPerColumn } = writes.heat;
+    const span = spanText(secondsPerColumn * Math.max(0, ...rowsOf(view).map(({ length }) => length)));
     const own = shapes[views.indexOf(view)];
     const [first] = shapes;
     const maps = [first, own].filter((shape, at, list) => shape !== undefined && list.indexOf(shape) === at);
@@ -135,6 +138,17 @@ export function writesOverTime(views: readonly CandidateView[]): Markup {
       { maps: maps.filter((shape) => shape !== undefined), from: `${span} ago`, to: 'now' },
     )}<figcaption>${hottest === null ? NOTHING_WRITTEN : markup`<bdi class="key">${hottest[0]}</bdi> ${hottest[1]}`}${followed(view)}</figcaption></figure>`;
   })}</div></section>`;
+}
+
+/** How many columns are shown at least: a picture of one column has no direction. */
+const COLUMNS_MIN = 8;
+
+/** How many columns at the left have no write with any key: nothing was written before them. */
+function emptyColumns(views: readonly CandidateView[]): number {
+  const rows = views.flatMap(({ result }) => result.writes.heat.rows);
+  const firsts = rows.map((row) => row.findIndex((amount) => amount > 0)).filter((first) => first >= 0);
+  const columns = Math.max(0, ...rows.map(({ length }) => length));
+  return Math.max(0, Math.min(columns - COLUMNS_MIN, ...firsts));
 }
 
 /** What is hot: the value, and a sentence about it. */

@@ -72,7 +72,7 @@ const TABLE: readonly TextColumn[] = [
   { name: 'values', width: 8, of: ({ data }) => shortCount(data.distinct.estimate) },
   {
     name: 'biggest',
-    width: 9,
+    width: 10,
     of: ({ data: { largest } }) => (largest[0] === undefined ? '' : bytesText(largest[0].bytes.high)),
   },
   {

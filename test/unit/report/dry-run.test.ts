@@ -59,10 +59,10 @@ test('dry run: text -> everything within 80 columns', () => {
   const text = dryRunText(inspection(), spec);
   expect(text).toBe(
     [
-      'source               shop/orders; key /pk; 1000 RU/s; 2,000,000 documents; TTL',
+      'source               shop/orders; key /pk; 1,000 RU/s; 2,000,000 documents; TTL',
       '                     60 s',
       'target               shop/by-tenant; key /tenantId; will be created with',
-      '                     autoscale to 10000 RU/s',
+      '                     autoscale to 10,000 RU/s',
       'deletes              reconcile',
       'sample               5,000 documents; 1.0 KB each',
       'without the key      12, 0.2 %',

@@ -58,7 +58,7 @@ test('cutover settings: none requested -> nothing changes, differences are repor
       {
         setting: 'throughput',
         source: '400 RU/s',
-        target: '4000 RU/s',
+        target: '4,000 RU/s',
         outcome: 'reported',
         why: why('throughput'),
       },
@@ -135,7 +135,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
   );
   expect(stdout).toMatch(/^setting +TTL: now 3600 s as in the source; before: off$/m);
   expect(stdout).toMatch(
-    /^setting +throughput: still autoscale to 4000 RU\/s, not 400 RU\/s as in the source$/m,
+    /^setting +throughput: still autoscale to 4,000 RU\/s, not 400 RU\/s as in the source$/m,
   );
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600 });
 }, 60_000);

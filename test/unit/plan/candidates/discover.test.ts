@@ -51,6 +51,30 @@ test('cars -> devices, and devices by month', () => {
   expect(keys).toContain('/pk={deviceId}-{createdAt|month}');
 });
 
+test('amounts, counters, notes and values of one document each -> nothing that a key is made of', () => {
+  const documents = Array.from({ length: 400 }, (_none, n) => ({
+    id: `${n}`,
+    amount: n / 7,
+    total: n * 3,
+    note: `${'ring twice '.repeat(12)}${n}`,
+    reference: `r${n}`,
+    shop: `s${n % 90}`,
+    buyerId: n % 120,
+  }));
+  const keys = discover(documents, [['x']]).map(({ key }) => key);
+  expect(keys.slice(0, 3)).toEqual(['/buyerId', '/shop', '/reference']);
+  expect(keys.join()).not.toMatch(/amount|total|note/);
+});
+
+test('a property of documents, or of the key -> no template writes to it', () => {
+  const documents = Array.from({ length: 400 }, (_none, n) => ({
+    id: `${n}`,
+    newPk: 'x',
+    pk: n % 3 === 0 ? 'a' : 'b',
+  }));
+  expect(discover(documents, [['pk']]).map(({ key }) => key)).toEqual(['/partitionKey={pk}-{id|hash:16}']);
+});
+
 test.each([
   ['no documents', [], []],
   ['nothing but ids', [{ id: '1' }, { id: '2' }], ['/id']],

@@ -115,6 +115,16 @@ test.each(SEEDS)(
   },
 );
 
+test('a derived key with few values -> judged like a property', () => {
+  const { codes } = plan(cars(1), '/plant', ['/pk={createdAt|month}', '/pk={createdAt|month},/model']);
+  expect(codes['/pk={createdAt|month}']).toEqual(['few-values', 'uneven', 'recency']);
+  expect(codes['/pk={createdAt|month},/model']).toEqual(['recency']);
+});
+
+test('a template whose properties no document has -> an unknown path', () => {
+  expect(plan(cars(1), '/plant', ['/pk={nowhere}']).codes['/pk={nowhere}']).toContain('unknown-path');
+});
+
 test.each(SEEDS)('orders, seed %i -> by day hot now, by category few values, by item good', (seed) => {
   const { recommendation, codes } = plan(orders(seed), '/source', [
     '/orderDay',

@@ -118,6 +118,7 @@ export function candidate(model: Model, more: Partial<CandidateResult> = {}): Ca
     current: false,
     proposed: null,
     data: {
+      documents,
       distinct: doubt === 0 ? exactly(distinct) : { estimate: distinct, ...bounds(distinct) },
       distinctPerLevel: key.includes(',') ? [exactly(400), exactly(distinct)] : [exactly(distinct)],
       largest: sorted.slice(0, 10).map((value) => ({

@@ -27,11 +27,11 @@ describe('text of a plan', () => {
       - Contoso Retail (Tenant A) leaves, or its data is deleted after some months
       - Queries that name neither tenant nor user become more than a tenth
 
-                                values  biggest   share fullest   RU/s fan-out $/month
-      now /tenantId                400  15.0 GB    27 %   2.7 ×  2,475   0.2 %   2,336
-      A   /tenantId,/userId      412 k   148 MB   0.3 %   1.1 ×     24   0.2 %   1,752
-      B   /status                    5  32.9 GB    59 %   5.7 ×  5,428  99.8 %   1,752
-      C   /pk={tenant…|month}   14,120   5.4 GB   9.7 %   1.4 ×    888    42 %   1,752
+                               values   biggest   share fullest   RU/s fan-out $/month
+      now /tenantId               400   15.0 GB    27 %   2.7 ×  2,475   0.2 %   2,336
+      A   /tenantId,/userId     412 k    148 MB   0.3 %   1.1 ×     24   0.2 %   1,752
+      B   /status                   5   32.9 GB    59 %   5.7 ×  5,428  99.8 %   1,752
+      C   /pk={tenan…|month}   14,120    5.4 GB   9.7 %   1.4 ×    888    42 %   1,752
 
       biggest: the value with the most bytes, and its share of all documents. fullest:
       the fullest partition against the average. RU/s: writes of the hottest value.
