@@ -16,7 +16,7 @@ describe('engine: the disk is full when an intent is written -> what it claims i
 
   test('a page of the tail', async () => {
     using story = new Story();
-    expect(await story.rest()).toBeNull();
+    await story.rest();
     story.do('app A7 create P');
     const page = await story.untilWaiting(/^AVAD/);
     story.world.files.isFull = true;
@@ -26,10 +26,8 @@ describe('engine: the disk is full when an intent is written -> what it claims i
 
   test('a slot that only a point read has shown', async () => {
     using story = new Story();
-    story.do('app A7 create P');
-    expect(await story.rest()).toBeNull();
-    story.do('app C7 create P');
-    expect(await story.rest()).toBeNull();
+    await story.rest('app A7 create P');
+    await story.rest('app C7 create P');
     story.do('app A7 delete');
     const read = await story.untilWaiting(/^read C7$/);
     story.world.files.isFull = true;
@@ -39,8 +37,7 @@ describe('engine: the disk is full when an intent is written -> what it claims i
 
   test('a removal that only a point read has shown', async () => {
     using story = new Story({ deletes: 'reconcile' });
-    story.do('app A7 create P');
-    expect(await story.rest()).toBeNull();
+    await story.rest('app A7 create P');
     story.do('app A7 delete', 'sweep');
     const read = await story.untilWaiting(/^read A7$/);
     story.world.files.isFull = true;
@@ -50,8 +47,7 @@ describe('engine: the disk is full when an intent is written -> what it claims i
 
   test('a takeover', async () => {
     using story = new Story({ deletes: 'reconcile' });
-    story.do('app A7 create P');
-    expect(await story.rest()).toBeNull();
+    await story.rest('app A7 create P');
     story.do('app A7 delete', 'app C7 create P');
     const read = await story.untilWaiting(/^read A7$/);
     story.world.files.isFull = true;

@@ -4,29 +4,22 @@ import { Story } from './story.ts';
 
 test('engine: the holder of a slot leaves -> the letter that waits for it is promoted, and closes', async () => {
   using story = new Story();
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app C7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 delete');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A7 create P');
+  await story.rest('app C7 create P');
+  await story.rest('app A7 delete');
   expect(story.slotsOf('C7')).toEqual(['P7']);
 });
 
 test('engine: the document of a letter is deleted -> the letter closes', async () => {
   using story = new Story();
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app C7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app C7 delete');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A7 create P');
+  await story.rest('app C7 create P');
+  await story.rest('app C7 delete');
 });
 
 test('engine: a slot is left before the letter that waits for it is committed -> promoted', async () => {
   using story = new Story({ ranges: 2, identities: ['A7', 'B8', 'C7'] });
-  story.do('app C7 create P');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app C7 create P');
   story.do('app B8 create P');
   const other = await story.untilWaiting(/create B8>P8/);
   story.do('app A7 create P');
@@ -36,41 +29,34 @@ test('engine: a slot is left before the letter that waits for it is committed ->
   await story.untilWaiting(/delete P7/, other);
   await story.go(other);
   await story.answer(other);
-  expect(await story.rest()).toBeNull();
+  await story.rest();
 });
 
 test('engine: the promoted document has moved meanwhile -> the next letter is promoted', async () => {
   using story = new Story({ identities: ['B7', 'C7', 'D7'], ranges: 2 });
-  story.do('app B7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app C7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app D7 create P');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app B7 create P');
+  await story.rest('app C7 create P');
+  await story.rest('app D7 create P');
   const other = await story.untilWaiting(/^AVAD 1@/);
   story.do('app B7 delete', 'app C7 move Q');
   await story.untilWaiting(/create C7>Q7/, other);
   await story.go(other);
   expect(story.slotsOf('D7')).toEqual(['P7']);
   await story.answer(other);
-  expect(await story.rest()).toBeNull();
+  await story.rest();
 });
 
 test('engine: the holder of a unique value leaves another slot -> the letter is tried again', async () => {
   using story = new Story({ identities: ['A7', 'A8'], uniqueKeys: true });
-  story.do('app A8 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A8 delete');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A8 create P');
+  await story.rest('app A7 create P');
+  await story.rest('app A8 delete');
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
 test('engine: a unique value is given up between the refusal and the letter -> tried a second time', async () => {
   using story = new Story({ identities: ['A7', 'A8'], uniqueKeys: true });
-  story.do('app A8 create P');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A8 create P');
   story.do('app A7 create P');
   await story.answer(await story.untilWaiting(/create A7>P7/));
   const read = await story.untilWaiting(/^read P7/);
@@ -78,27 +64,22 @@ test('engine: a unique value is given up between the refusal and the letter -> t
   await story.answer(await story.untilWaiting(/replace A8>P8/, read));
   await story.go(read);
   await story.answer(read);
-  expect(await story.rest()).toBeNull();
+  await story.rest();
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
 test('engine: two documents swap a unique value -> neither stale copy stays in the way', async () => {
   using story = new Story({ identities: ['A7', 'A8'], uniqueKeys: true });
-  story.do('app A7 create P', 'app A7 plain');
-  expect(await story.rest()).toBeNull();
-  story.do('app A8 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 unique', 'app A8 plain');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A7 create P', 'app A7 plain');
+  await story.rest('app A8 create P');
+  await story.rest('app A7 unique', 'app A8 plain');
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
 test('engine: a letter waits for one unique value, and its document wants another that is given up -> tried twice', async () => {
   using story = new Story({ identities: ['A7', 'A8', 'C9'], uniqueKeys: true });
-  story.do('app A8 create P', 'app C9 create P', 'app C9 plain');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A8 create P', 'app C9 create P', 'app C9 plain');
+  await story.rest('app A7 create P');
   story.do('app A7 plain');
   await story.answer(await story.untilWaiting(/create A7>P7/));
   const read = await story.untilWaiting(/^read P7/);
@@ -106,16 +87,14 @@ test('engine: a letter waits for one unique value, and its document wants anothe
   await story.answer(await story.untilWaiting(/delete P9/, read));
   await story.go(read);
   await story.answer(read);
-  expect(await story.rest()).toBeNull();
+  await story.rest();
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
 test('engine: a value becomes free while a retry is being refused -> another retry follows', async () => {
   using story = new Story({ identities: ['A7', 'A8'], uniqueKeys: true });
-  story.do('app A8 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A8 create P');
+  await story.rest('app A7 create P');
   story.do('sweep');
   await story.answer(await story.untilWaiting(/create A7>P7/));
   const read = await story.untilWaiting(/^read P7/);
@@ -123,17 +102,14 @@ test('engine: a value becomes free while a retry is being refused -> another ret
   await story.answer(await story.untilWaiting(/replace A8>P8/, read));
   await story.go(read);
   await story.answer(read);
-  expect(await story.rest()).toBeNull();
+  await story.rest();
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
 test('engine: what a letter waits for has changed unreported -> the next run tries it again', async () => {
   using story = new Story({ deletes: 'reconcile' });
-  story.do('app A7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app C7 create P');
-  expect(await story.rest()).toBeNull();
-  story.do('app A7 delete', 'crash');
-  expect(await story.rest()).toBeNull();
+  await story.rest('app A7 create P');
+  await story.rest('app C7 create P');
+  await story.rest('app A7 delete', 'crash');
   expect(story.slotsOf('C7')).toEqual(['P7']);
 });

@@ -47,10 +47,11 @@ export class Story implements Disposable {
       if (!this.#run.perform(action)) throw new Error(`${action} is not possible now`);
   }
 
-  /** Lets the engine finish, and returns what the oracle finds wrong. */
-  async rest(): Promise<string | null> {
+  /** Does the actions, and lets the engine finish. Fails when the oracle finds something wrong. */
+  async rest(...actions: readonly string[]): Promise<void> {
+    this.do(...actions);
     await this.#run.quiet();
-    return this.world.failure;
+    if (this.world.failure !== null) throw new Error(this.world.failure);
   }
 
   /** Lets everything happen until a request of this name waits. Requests that are held are not answered. */
