@@ -38,6 +38,11 @@ export interface Scenario {
   readonly actionsMax: number;
 }
 
+/** The service refuses merges while AVAD is on. */
+export function canMerge({ deletes }: Scenario): boolean {
+  return deletes !== 'avad';
+}
+
 const CASTS: readonly (readonly Identity[])[] = [
   ['A7'],
   ['A7', 'B7'],

@@ -9,7 +9,7 @@ import { isRunnable, type Task } from './mover/task.ts';
 import type { Mutation } from './mutations.ts';
 import type { Fate, Request } from './network.ts';
 import { judgeWorld } from './oracle.ts';
-import { randomScenario, type Scenario } from './scenario.ts';
+import { canMerge, randomScenario, type Scenario } from './scenario.ts';
 import type { Lag } from './source.ts';
 import { World } from './world.ts';
 
@@ -140,10 +140,11 @@ function perform(world: World, action: string): boolean {
     case 'app':
       return act(world.source, world.scenario, rest.join(' '));
     case 'split':
+      return world.source.split(Number(first));
     case 'merge':
-      return resize(world, verb, Number(first));
+      return canMerge(world.scenario) && world.source.merge(Number(first));
     case 'forget':
-      return forget(world, Number(first));
+      return world.source.forget(Number(first));
     case 'foreign':
       return intrude(world, first);
     case 'sweep':
@@ -173,28 +174,6 @@ function land({ network }: World, fate: string, name: string): boolean {
   const request = network.abandoned.find((one) => nameOf(one) === name);
   if (request === undefined) return false;
   network.settle(request, fate === 'lands' ? 'lands' : 'never');
-  return true;
-}
-
-function resize({ source, scenario }: World, verb: 'split' | 'merge', min: number): boolean {
-  const at = source.ranges.findIndex((range) => range.min === min);
-  const [range, next] = [source.ranges[at], source.ranges[at + 1]];
-  if (range === undefined) return false;
-  if (verb === 'split') {
-    if (range.max - range.min < 2) return false;
-    source.split(range);
-    return true;
-  }
-  // The service refuses merges while AVAD is on.
-  if (next === undefined || scenario.deletes === 'avad') return false;
-  source.merge(range, next);
-  return true;
-}
-
-function forget({ source }: World, min: number): boolean {
-  const range = source.ranges.find((one) => one.min === min);
-  if (range === undefined || range.forgotten === range.lsn) return false;
-  range.forgotten = range.lsn;
   return true;
 }
 

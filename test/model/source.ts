@@ -151,18 +151,39 @@ export class Source {
     for (const version of this.versionsOf(id)) version.expired = true;
   }
 
-  split(range: Range): void {
+  /** Splits the range that begins at a place. False when there is none, or it cannot be split. */
+  split(min: number): boolean {
+    const range = this.#rangeFrom(min);
+    if (range === undefined || range.max - range.min < 2) return false;
     const middle = Math.floor((range.min + range.max) / 2);
     const children = [
       { ...range, max: middle },
       { ...range, min: middle },
     ];
     this.ranges = this.ranges.flatMap((one) => (one === range ? children : [one]));
+    return true;
   }
 
-  merge(left: Range, right: Range): void {
+  /** Merges the range that begins at a place with the next one. False when there are no two. */
+  merge(min: number): boolean {
+    const left = this.#rangeFrom(min);
+    const right = left && this.#rangeFrom(left.max);
+    if (left === undefined || right === undefined) return false;
     const merged = { ...left, max: right.max, lsn: Math.max(left.lsn, right.lsn) };
     this.ranges = this.ranges.flatMap((one) => (one === left ? [merged] : one === right ? [] : [one]));
+    return true;
+  }
+
+  /** AVAD forgets all that the range which begins at a place has. False when there is nothing to forget. */
+  forget(min: number): boolean {
+    const range = this.#rangeFrom(min);
+    if (range === undefined || range.forgotten === range.lsn) return false;
+    range.forgotten = range.lsn;
+    return true;
+  }
+
+  #rangeFrom(min: number): Range | undefined {
+    return this.ranges.find((range) => range.min === min);
   }
 
   /** The LSN of a replica that answers a read: never older than `floor`, and older than now when it lags. */

@@ -5,7 +5,7 @@
 import { act, randomAppAction } from '../application.ts';
 import { Chance } from '../chance.ts';
 import { judgeWorld } from '../oracle.ts';
-import { randomScenario, type Scenario } from '../scenario.ts';
+import { canMerge, randomScenario, type Scenario } from '../scenario.ts';
 import type { Lag } from '../source.ts';
 import { suspectsIn, viewOf } from './engine-view.ts';
 import { LATE_MS, type Abandoned, type Waiting, type WireFate } from './memory-service.ts';
@@ -46,12 +46,14 @@ export class EngineRun {
   readonly trace: string[] = [];
   readonly #world: World;
   readonly #chance: Chance;
+  readonly #startMs: number;
   readonly #eager: number;
   #appLeft: number;
 
   constructor(world: World, chance: Chance) {
     this.#world = world;
     this.#chance = chance;
+    this.#startMs = world.timers.nowMs;
     this.#eager = 2 + chance.below(20);
     this.#appLeft = world.scenario.appMax;
   }
@@ -145,8 +147,6 @@ export class EngineRun {
     this.#meet(chance.one(service.waiting));
   }
 
-  readonly #startMs = Date.UTC(2026, 0, 1);
-
   #meet(request: Waiting): void {
     const { scenario } = this.#world;
     const chance = this.#chance;
@@ -202,10 +202,11 @@ export class EngineRun {
       case 'app':
         return act(world.source, world.scenario, [first, ...rest].join(' '));
       case 'split':
+        return world.source.split(Number(first));
       case 'merge':
-        return this.#resize(verb, Number(first));
+        return canMerge(world.scenario) && world.source.merge(Number(first));
       case 'forget':
-        return this.#forget(Number(first));
+        return world.source.forget(Number(first));
       case 'foreign':
         return world.intrude(first, {});
       case 'sweep':
@@ -213,29 +214,6 @@ export class EngineRun {
       default:
         throw new Error(`unknown action ${action}`);
     }
-  }
-
-  #resize(verb: 'split' | 'merge', min: number): boolean {
-    const { source, scenario } = this.#world;
-    const at = source.ranges.findIndex((range) => range.min === min);
-    const [range, next] = [source.ranges[at], source.ranges[at + 1]];
-    if (range === undefined) return false;
-    if (verb === 'split') {
-      if (range.max - range.min < 2) return false;
-      source.split(range);
-      return true;
-    }
-    // The service refuses merges while AVAD is on.
-    if (next === undefined || scenario.deletes === 'avad') return false;
-    source.merge(range, next);
-    return true;
-  }
-
-  #forget(min: number): boolean {
-    const range = this.#world.source.ranges.find((one) => one.min === min);
-    if (range === undefined || range.forgotten === range.lsn) return false;
-    range.forgotten = range.lsn;
-    return true;
   }
 
   #judge(how: { readonly reconciled: boolean }): void {

@@ -107,8 +107,6 @@ export class MemoryService {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         ...asked,
-        name: asked.name,
-        answer: (lag, isCut) => asked.answer(lag, isCut),
         sentMs: this.#world.timers.nowMs,
         reply: (answer) => resolve(this.#respond(request, answer)),
         fail: () => reject(Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' })),
