@@ -1,10 +1,10 @@
 /** Owns the migration that the model's documents make: from the key /tenant to the key /key. */
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
 import type { ContainerPair } from '../../../src/engine/assemble.ts';
 import { loadSpec } from '../../../src/spec/load.ts';
 import type { MigrationSpec } from '../../../src/spec/migration-spec.ts';
 import type { Timing } from '../../../src/spec/timing.ts';
+import { containerFacts } from '../../helpers/migration/container-facts.ts';
 import type { Scenario } from '../scenario.ts';
 
 export const ENDPOINT = 'https://model.example/';
@@ -38,40 +38,17 @@ export function specFor(deletes: Scenario['deletes']): MigrationSpec {
 }
 
 export function containersFor({ deletes, uniqueKeys }: Scenario): ContainerPair {
-  const unique = { uniqueKeys: uniqueKeys ? [{ paths: ['/unique'] }] : [] };
+  const uniqueKeyPolicy = { uniqueKeys: uniqueKeys ? [{ paths: ['/unique'] }] : [] };
+  const plain = containerFacts({ throughput: { kind: 'serverless' }, documentCount: null, sizeBytes: null });
   return {
-    source: factsOf('orders', '/tenant', {}),
-    target: factsOf('by-key', '/key', unique),
-    deletes,
-  };
-}
-
-function factsOf(container: string, key: string, uniqueKeyPolicy: unknown): ContainerFacts {
-  return {
-    name: { database: 'shop', container },
-    account: { id: 'model', multiWrite: false },
-    rid: container === 'orders' ? 'source' : 'target',
-    etag: '"definition"',
-    keyPaths: [key],
-    keyKind: 'hash-v2',
-    hasSystemKey: false,
-    defaultTtl: null,
-    settings: {
-      indexingPolicy: {},
-      uniqueKeyPolicy,
-      computedProperties: null,
-      conflictResolutionPolicy: null,
-      geospatialConfig: null,
-      vectorEmbeddingPolicy: null,
-      fullTextPolicy: null,
-      clientEncryptionPolicy: null,
+    source: { ...plain, rid: 'source', keyPaths: ['/tenant'] },
+    target: {
+      ...plain,
+      name: { database: 'shop', container: 'by-key' },
+      rid: 'target',
+      keyPaths: ['/key'],
+      settings: { ...plain.settings, uniqueKeyPolicy },
     },
-    analyticalTtl: null,
-    changeFeedPolicy: null,
-    dataMaskingPolicy: null,
-    throughput: { kind: 'serverless' },
-    documentCount: null,
-    sizeBytes: null,
-    definition: {},
+    deletes,
   };
 }

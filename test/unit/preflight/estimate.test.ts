@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { estimate, indexedBy, writeRu } from '../../../src/preflight/estimate.ts';
-import { sampleOf } from './facts.ts';
+import { sampleOf } from './sample-facts.ts';
 
 const parts = {
   sample: sampleOf(),

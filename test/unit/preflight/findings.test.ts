@@ -4,7 +4,8 @@ import { notesOf, warningsOf, type FindingParts } from '../../../src/preflight/f
 import type { SourceSample } from '../../../src/preflight/sample.ts';
 import { parseDerivation } from '../../../src/keys/strategies/parse.ts';
 import { load, KEY, WHOLE } from '../spec/loading.ts';
-import { containerFacts, NONE_REFUSED, sampleOf } from './facts.ts';
+import { containerFacts } from '../../helpers/migration/container-facts.ts';
+import { NONE_REFUSED, sampleOf } from './sample-facts.ts';
 
 const GB = 1024 ** 3;
 const { spec } = load({ flags: WHOLE, env: { COSMIG_SOURCE_KEY: KEY } });

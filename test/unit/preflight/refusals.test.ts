@@ -3,7 +3,7 @@ import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
 import { refuseSame } from '../../../src/preflight/refusals.ts';
 import { UsageError } from '../../../src/lib/errors.ts';
 import { KEY, load, WHOLE } from '../spec/loading.ts';
-import { containerFacts } from './facts.ts';
+import { containerFacts } from '../../helpers/migration/container-facts.ts';
 
 const { spec } = load({ flags: WHOLE, env: { COSMIG_SOURCE_KEY: KEY } });
 const account = (id: string | null): ContainerFacts['account'] => ({ id, multiWrite: null });

@@ -3,7 +3,8 @@ import { dryRunJson, dryRunText } from '../../../src/report/dry-run.ts';
 import { sizeText } from '../../../src/report/format.ts';
 import type { Inspection } from '../../../src/preflight/inspect.ts';
 import { rekeyOptionsOf } from '../../../src/spec/rekey-options.ts';
-import { containerFacts, NONE_REFUSED, sampleOf } from '../preflight/facts.ts';
+import { containerFacts } from '../../helpers/migration/container-facts.ts';
+import { NONE_REFUSED, sampleOf } from '../preflight/sample-facts.ts';
 import { KEY, load, WHOLE } from '../spec/loading.ts';
 
 const { spec } = load({ flags: WHOLE, env: { COSMIG_SOURCE_KEY: KEY } });

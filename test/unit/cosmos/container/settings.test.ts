@@ -5,6 +5,7 @@ import type { ContainerFacts } from '../../../../src/cosmos/container/inspect.ts
 import { throughputFor } from '../../../../src/cosmos/container/create.ts';
 import type { Script } from '../../../../src/cosmos/container/scripts.ts';
 import { NotReadyError } from '../../../../src/lib/errors.ts';
+import { containerFacts } from '../../../helpers/migration/container-facts.ts';
 
 const INDEXING = {
   indexingMode: 'consistent',
@@ -16,13 +17,7 @@ const INDEXING = {
 function facts(definition: Record<string, unknown> = {}, more: Partial<ContainerFacts> = {}): ContainerFacts {
   const of = (name: string): unknown => definition[name] ?? null;
   return {
-    name: { database: 'shop', container: 'orders' },
-    account: { id: 'account', multiWrite: false },
-    rid: 'rid',
-    etag: 'etag',
-    keyPaths: ['/pk'],
-    keyKind: 'hash-v2',
-    hasSystemKey: false,
+    ...containerFacts(),
     defaultTtl: (of('defaultTtl') as number | null) ?? null,
     settings: {
       indexingPolicy: definition['indexingPolicy'] ?? INDEXING,
@@ -34,12 +29,8 @@ function facts(definition: Record<string, unknown> = {}, more: Partial<Container
       fullTextPolicy: of('fullTextPolicy'),
       clientEncryptionPolicy: of('clientEncryptionPolicy'),
     },
-    analyticalTtl: null,
-    changeFeedPolicy: null,
     dataMaskingPolicy: of('dataMaskingPolicy'),
     throughput: { kind: 'manual', ru: 400 },
-    documentCount: 0,
-    sizeBytes: 0,
     definition: { indexingPolicy: INDEXING, ...definition },
     ...more,
   };
