@@ -53,6 +53,11 @@ export function isLaterPage({ what, container, headers }: TapRequest): boolean {
   return what === 'read-feed' && container === 'orders' && from !== undefined && from !== '*';
 }
 
+/** A batch of operations on the documents of one container. */
+export function isBatchOf(id: string): (request: TapRequest) => boolean {
+  return ({ what, container }) => what === 'batch' && container === id;
+}
+
 /** Does something right before the nth such request is answered. */
 export function before(
   matches: (request: TapRequest) => boolean,

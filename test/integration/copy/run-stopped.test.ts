@@ -7,11 +7,11 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Move } from '../../helpers/migration/move.ts';
 import { CosmigRun } from '../../helpers/run-cosmig.ts';
-import type { TapRequest } from '../../helpers/migration/tap.ts';
 import {
   before,
   begin,
   expectSame,
+  isBatchOf,
   isLaterPage,
   order,
   orders,
@@ -24,7 +24,7 @@ import { until, within } from '../../helpers/wait.ts';
 /** Intents that no commit has closed. */
 const unsettled = (move: Move): number => move.ledger(({ units }) => units.unsettled().length);
 
-const isWrite = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
+const isWrite = isBatchOf('by-tenant');
 
 describe('a run is stopped', () => {
   /** Holds every write to the target until `release` is called. */

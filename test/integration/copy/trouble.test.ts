@@ -15,6 +15,7 @@ import {
   begin,
   expectSame,
   expectStruck,
+  isBatchOf,
   isLaterPage,
   order,
   orders,
@@ -416,9 +417,7 @@ describe('trouble: a container is deleted and created again', () => {
     await move.run('copy');
     // The place is taken; whether its holder is still there is asked of the source.
     await write(move, [order(6, { id: 'one', tenantId: 'P' })]);
-    const isPointRead = ({ what, container }: TapRequest): boolean =>
-      what === 'batch' && container === 'orders';
-    tap.meddle = before(isPointRead, {
+    tap.meddle = before(isBatchOf('orders'), {
       1: async () => {
         await recreate(move, 'orders');
         // The new one has come as far as the old one had, so it answers a request with the old session token.
@@ -435,9 +434,7 @@ describe('trouble: a container is deleted and created again', () => {
     const { move, tap } = tapped;
     await write(move, orders(40));
     await begin(move);
-    const isWrite = ({ what, container }: TapRequest): boolean =>
-      what === 'batch' && container === 'by-tenant';
-    tap.meddle = before(isWrite, { 3: () => recreate(move, 'by-tenant') });
+    tap.meddle = before(isBatchOf('by-tenant'), { 3: () => recreate(move, 'by-tenant') });
     await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
     await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
   });
@@ -447,9 +444,7 @@ describe('trouble: a container is deleted and created again', () => {
     const { move, tap } = tapped;
     await write(move, orders(40));
     await begin(move);
-    const isWrite = ({ what, container }: TapRequest): boolean =>
-      what === 'batch' && container === 'by-tenant';
-    tap.meddle = before(isWrite, { 1: () => recreate(move, 'by-tenant') });
+    tap.meddle = before(isBatchOf('by-tenant'), { 1: () => recreate(move, 'by-tenant') });
     const copying = move.run('copy');
     await expect(copying).rejects.toThrow('the target container was deleted and created again');
     expect(await move.documents(move.target)).toEqual([]);

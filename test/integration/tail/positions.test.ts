@@ -12,6 +12,7 @@ import {
   begin,
   expectSame,
   expectStruck,
+  isBatchOf,
   isLaterPage,
   order,
   orders,
@@ -164,9 +165,7 @@ test('positions: ranges of the target split during writes -> nothing is lost', a
   const { move, tap } = tapped;
   await write(move, orders(COUNT));
   await begin(move);
-  const isWrite = ({ what, container }: { what: string; container: string | undefined }): boolean =>
-    what === 'batch' && container === 'by-tenant';
-  tap.meddle = before(isWrite, {
+  tap.meddle = before(isBatchOf('by-tenant'), {
     2: () => move.admin.split(TARGET),
     5: ({ rangeId = '' }) => move.admin.split(TARGET, { rangeId }),
   });

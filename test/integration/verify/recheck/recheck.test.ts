@@ -1,8 +1,16 @@
 /** Two checks of a document when something changed in between, or another document is in its slot. */
 import { expect, test } from 'vitest';
 import type { AccountSettings } from '../../../helpers/emulator/admin.ts';
-import type { TapRequest } from '../../../helpers/migration/tap.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/migration/tapped.ts';
+import {
+  before,
+  isBatchOf,
+  order,
+  orders,
+  SOURCE,
+  Tapped,
+  TARGET,
+  write,
+} from '../../../helpers/migration/tapped.ts';
 import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { Move } from '../../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../../helpers/migration/typed.ts';
@@ -78,8 +86,7 @@ test('verify recheck: document has moved meanwhile -> checked under its new key'
   await using tapped = await copied();
   const { move, tap } = tapped;
   await move.target.items.upsert(order(7, { wrong: 1 }));
-  const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
-  tap.meddle = before(isLook, {
+  tap.meddle = before(isBatchOf('by-tenant'), {
     1: async () => {
       await write(move, [order(7, { tenantId: 'elsewhere' })]);
       move.connectionString = move.emulator.connectionString;
@@ -96,8 +103,7 @@ test.each([
   await using tapped = await copied();
   const { move, tap } = tapped;
   for (let n = 0; n < 20; n += 1) await move.target.items.upsert(order(n, { wrong: 1 }));
-  const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === name;
-  tap.meddle = before(isLook, { 1: async () => move.admin.split(path) });
+  tap.meddle = before(isBatchOf(name), { 1: async () => move.admin.split(path) });
   let rounds = 0;
   let caughtUp: Promise<unknown> | undefined;
   const verdict = await verifyMove(move, {
@@ -121,7 +127,7 @@ test.each([
   const { move, tap } = tapped;
   await move.target.item('o7', 't2').delete();
   const { containers } = move.client.database('shop');
-  tap.meddle = before(({ what, container }) => what === 'batch' && container === name, {
+  tap.meddle = before(isBatchOf(name), {
     1: async () => {
       await move.client.database('shop').container(name).delete();
       await containers.create({ id: name, partitionKey: key });
