@@ -6,7 +6,8 @@
  *   fence     the ends of all source ranges are read and the tail drains
  *             up to them; then the ends must not move for a while         -> drained
  *   prove     both sides are compared, and differences repaired, until
- *             both sides are equal; the ends still have not moved         -> proven -> committed
+ *             both sides are equal; the ends still have not moved, and
+ *             nothing is being written                                    -> proven -> committed
  *   after     settings, the commit hook, a watch for late writes
  *
  * A write after the fence is reported, and the fence starts from scratch. Invariant: before `committed` every exit leads
@@ -24,6 +25,7 @@ import { provenEnds } from './fence.ts';
 import { passGate, refuseOpenLetters } from './gate.ts';
 import type { SourceEnds } from './source-ends.ts';
 import { formatSeconds } from './wording.ts';
+import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import { enter, phaseOf } from '../phases.ts';
 
@@ -87,7 +89,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
   await stopWriters(attempt);
   for (;;) {
     const ends = await provenEnds(attempt);
-    if (ends === null) {
+    if (ends === null || isApplying(context)) {
       if (phaseOf(context) !== 'fencing') enter(context, { phase: 'fencing' });
       continue;
     }
@@ -107,6 +109,14 @@ async function commit(attempt: Attempt): Promise<Committed> {
     context.points.reach('cut-over');
     return { ends, stoppedMs };
   }
+}
+
+/**
+ * Whether a document is still being written, as by a retry of a dead letter that a page of the tail has closed meanwhile.
+ * After the commit such a write could replace a newer version of the application.
+ */
+function isApplying({ sequencer, ledger }: RunContext): boolean {
+  return sequencer.holding + sequencer.waiting > 0 || ledger.units.unsettled().length > 0;
 }
 
 async function stopWriters(attempt: Attempt): Promise<void> {

@@ -78,6 +78,13 @@ const EDITS = {
       replace: '    void reading;\n',
     },
   ],
+  'commit-during-a-retry': [
+    {
+      file: 'src/engine/cutover/cutover.ts',
+      find: 'ends === null || isApplying(context)',
+      replace: 'ends === null || (isApplying(context) && attempt.reading.aborted)',
+    },
+  ],
   'anchor-before-primed': [
     {
       file: ANCHOR,
@@ -296,6 +303,7 @@ const STORIES = 'test/model/engine/stories';
 
 const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: string]>> = {
   'commit-after-abort': ['cutover', 'no commit once writers resume'],
+  'commit-during-a-retry': ['commit', 'still in flight'],
   'delete-without-etag': ['slots', 'between read and delete'],
   'refused-create-counts': ['intents', 'the copy takes a slot over'],
   'living-holder-replaced': ['letters', 'the holder of a slot leaves'],
