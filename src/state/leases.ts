@@ -179,10 +179,12 @@ export class LeaseStore {
     });
   }
 
-  /** Changes a lease and returns it. Durable. */
+  /** Changes a lease and returns it. `sweepPending: true` counts as one more miss. Durable. */
   change(lease: number, change: LeaseChange): Lease {
     return this.#transactions.durable(() => {
-      this.#sql.update.run(columnsOf({ ...this.get(lease), ...change }));
+      const before = this.get(lease);
+      const misses = before.misses + (change.sweepPending === true ? 1 : 0);
+      this.#sql.update.run(columnsOf({ ...before, ...change, misses }));
       return this.get(lease);
     });
   }
