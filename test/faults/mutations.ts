@@ -18,7 +18,7 @@ import { CASES } from '../model/cases.ts';
 import { explore } from '../model/scheduler.ts';
 import { MUTATIONS, type Mutation } from '../model/mutations.ts';
 import { DRIVEN, FAULTY, TESTED } from './mutations/all-rules.ts';
-import type { Edit, Rule } from './mutations-patches.ts';
+import type { Edit, Rule } from './mutations/rule.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The table's seed fails at once; after a change of the model one further on does. */

@@ -1,5 +1,5 @@
 /** Rules of the engine that the model does not name, each with the edit that takes it out and the story that notices. */
-import type { Edit, Rule } from '../mutations-patches.ts';
+import type { Edit, Rule } from './rule.ts';
 
 const APPLY = 'src/engine/apply/apply.ts';
 const PLACE = 'src/engine/apply/put-in-slot.ts';

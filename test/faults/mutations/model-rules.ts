@@ -5,7 +5,7 @@
  */
 import { must } from '../../../src/lib/assert.ts';
 import type { Mutation } from '../../model/mutations.ts';
-import type { Edit, Rule } from '../mutations-patches.ts';
+import type { Edit, Rule } from './rule.ts';
 
 const APPLY = 'src/engine/apply/apply.ts';
 const PLACE = 'src/engine/apply/put-in-slot.ts';

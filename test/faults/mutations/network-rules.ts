@@ -1,5 +1,5 @@
 /** The rules about requests, the local account's door and the terminal's, each with the test that must notice. */
-import type { Rule } from '../mutations-patches.ts';
+import type { Rule } from './rule.ts';
 
 const REQUESTS = 'src/cosmos/transport/container-requests.ts';
 const IDENTITY = 'test/integration/cosmos/silent-identity.test.ts';

@@ -1,5 +1,5 @@
 /** The rules about documents and their keys, each with the edit that takes it out and the test that must notice. */
-import type { Rule } from './mutations-patches.ts';
+import type { Rule } from './rule.ts';
 
 export const DOCUMENT_RULES: readonly Rule[] = [
   {

@@ -1,5 +1,5 @@
 /** The rules of a comparison that must not be missing, each with the edit that takes it out and the test that must notice. */
-import type { Rule } from './mutations-patches.ts';
+import type { Rule } from './rule.ts';
 
 export const VERIFY_RULES: readonly Rule[] = [
   {

@@ -1,5 +1,5 @@
-/** The same of the ledger and the verify file: what keeps a damaged, older or doubly used file from being believed. */
-import type { Rule } from '../mutations-patches.ts';
+/** The rules of the ledger and the verify file: what keeps a damaged, older or doubly used file from being believed. */
+import type { Rule } from './rule.ts';
 
 const TABLE_SUMS = 'src/lib/sqlite/table-sums.ts';
 const MARK = 'src/state/change-mark.ts';

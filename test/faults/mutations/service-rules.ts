@@ -1,5 +1,5 @@
 /** The rules about the service's time and identity, each with the edit that takes it out and the test that must notice. */
-import type { Rule } from './mutations-patches.ts';
+import type { Rule } from './rule.ts';
 
 const TIME = 'src/cosmos/account/service-time.ts';
 const TIME_TEST = 'test/unit/cosmos/account/service-time.test.ts';

@@ -1,5 +1,5 @@
-/** The same of a cutover: what keeps it from committing to a target that is not what the source is. */
-import type { Rule } from './mutations-patches.ts';
+/** The rules of a cutover: what keeps it from committing to a target that is not what the source is. */
+import type { Rule } from './rule.ts';
 
 export const CUTOVER_RULES: readonly Rule[] = [
   {

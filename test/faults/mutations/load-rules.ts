@@ -2,7 +2,7 @@
  * The rules by which a run keeps its time and spares the service, each with the edit that takes it out of the code, and
  * the test that must then fail.
  */
-import type { Rule } from '../mutations-patches.ts';
+import type { Rule } from './rule.ts';
 
 const SETTLE = 'src/engine/unit/settle.ts';
 const LAST_REQUEST = 'test/unit/engine/unit/last-request.test.ts';
