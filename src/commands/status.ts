@@ -32,7 +32,7 @@ export const status: Command<typeof OPTIONS> = {
   async run({ options, env, clock, out }) {
     const path = loadLedgerPath({ options, env, clock });
     // Loaded on demand, since --help needs no database.
-    const { readOverview } = await import('../state/overview.ts');
+    const { readOverview } = await import('../state/reading/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const verified = verifyPath(path);
     const shown = buildStatus(path, readOverview(path), {

@@ -22,7 +22,7 @@ import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { failedAfterCommit } from '../spec/refusals.ts';
 import { Ledger } from '../state/ledger.ts';
 import { ProgressReporter } from './progress/reporter.ts';
-import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
+import type { CutoverOptions, CutoverResult, Step } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
 import { checkRestored } from './restored-ledger.ts';
@@ -116,7 +116,11 @@ export async function runCutover(
     return await withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
       let result: CutoverResult | undefined;
       const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
-        result = await cutOver(leases, cutover);
+        const onStep = (step: Step): void => {
+          leases.reporter.steps.push({ name: step.name, atMs: parts.clock.now() });
+          cutover.onStep?.(step);
+        };
+        result = await cutOver(leases, { ...cutover, onStep });
       });
       return { ...snapshot, ...must(result, 'a cutover that was not refused has come to its end') };
     });
@@ -314,12 +318,29 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
   }
 }
 
-/** How often a run records its progress: often enough for readers of the ledger, but rare enough to spare its disk. */
-const REMEMBER_EVERY_MS = 5000;
+/** Snapshots that come in a shorter time than this are not recorded, except the last one of a run. */
+const REMEMBER_EVERY_MS = 900;
 
-function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: RunSnapshot, clock: Clock): void {
+/** Records the progress for readers of the ledger, such as `cosmig status` and `cosmig watch`. */
+function remember({ runs, history, counters }: Ledger, snapshot: RunSnapshot, clock: Clock): void {
+  const { lagSeconds, waitsFor, documents, outlook, load } = snapshot;
   const atMs = clock.now();
-  const last = runs.last()?.report?.atMs ?? 0;
-  if (Math.abs(atMs - last) < REMEMBER_EVERY_MS) return;
-  runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents });
+  const last = runs.last();
+  if (last === null || Math.abs(atMs - (last.report?.atMs ?? 0)) < REMEMBER_EVERY_MS) return;
+  runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents, ...load });
+  const totals = counters.all();
+  const total = (name: string): number => totals[name] ?? 0;
+  history.add({
+    atMs,
+    command: last.command,
+    read: total('documentsRead'),
+    written: total('documentsWritten'),
+    deleted: total('documentsDeleted'),
+    moved: total('documentsMoved'),
+    sourceRu: total('ruSource'),
+    targetRu: total('ruTarget'),
+    throttled: total('throttled'),
+    openLetters: documents.deadLettered,
+    lagSeconds,
+  });
 }

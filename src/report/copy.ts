@@ -8,7 +8,14 @@ import type { RunResult } from './json/run-results.ts';
 /** Returns the result for `--json`. Its names are part of the public contract. */
 export function runJson(
   command: string,
-  { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: RunSnapshot,
+  {
+    goal: _goal,
+    waitsFor: _waitsFor,
+    outlook: _outlook,
+    load: _load,
+    sweepPending,
+    ...snapshot
+  }: RunSnapshot,
   error?: CosmigError,
 ): RunResult {
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };

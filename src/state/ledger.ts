@@ -25,6 +25,7 @@ import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
 import { SegmentSearch } from './segments/segment-search.ts';
+import { HistoryStore } from './reading/history.ts';
 import { Journal } from './journal.ts';
 import { MigrationStore } from './migration.ts';
 import type { FirstContainers } from './migration.ts';
@@ -75,6 +76,7 @@ export interface OpenLedger {
 export class Ledger {
   readonly migration: MigrationStore;
   readonly runs: RunStore;
+  readonly history: HistoryStore;
   readonly journal: Journal;
   readonly leases: LeaseStore;
   /** Session tokens of the source. */
@@ -98,6 +100,7 @@ export class Ledger {
     this.journal = new Journal(database, transactions);
     this.migration = new MigrationStore(database, transactions, this.journal);
     this.runs = new RunStore(database, transactions);
+    this.history = new HistoryStore(database, transactions);
     this.leases = new LeaseStore(database, transactions);
     this.tokens = new TokenStore(database, 'source_session_tokens');
     this.targetTokens = new TokenStore(database, 'target_session_tokens');

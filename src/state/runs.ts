@@ -25,6 +25,40 @@ export interface RunReport {
   readonly waitsFor: string | null;
   /** How many documents the source had at the start of the run; null if the service does not report it. */
   readonly expected: number | null;
+  /** How many documents were read and have no outcome yet. */
+  readonly inFlight: number;
+  readonly source: SideReport;
+  readonly target: SideReport;
+  /** The steps of a cutover that have begun, in order; empty for other commands. */
+  readonly steps: readonly StepReport[];
+}
+
+/** What a run has used of one side since it began. */
+export interface SideReport {
+  readonly ru: number;
+  /** How many operations or reads were answered with 429. */
+  readonly throttled: number;
+  /** RU/s that the run may use; null: no limit. */
+  readonly allowedRu: number | null;
+  /** RU/s of the container; null: it has none of its own. */
+  readonly containerRu: number | null;
+  /** The physical partitions as they are now, in the order of the key space. */
+  readonly ranges: readonly RangeReport[];
+}
+
+export interface RangeReport {
+  readonly id: string;
+  readonly min: string;
+  readonly max: string;
+  readonly ru: number;
+  readonly throttled: number;
+  /** Whether the range rests after a 429. */
+  readonly isResting: boolean;
+}
+
+export interface StepReport {
+  readonly name: string;
+  readonly atMs: number;
 }
 
 /** A moment on the monotonic clock of one boot of one machine. Moments of different clocks cannot be compared. */

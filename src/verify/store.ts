@@ -19,6 +19,7 @@ import { bytes, jsonText, number, oneOf, orNull, text, type Columns } from '../l
 import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
+import { ProgressRecord } from './progress-record.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
 import { ChunkFile, endOf, type Chunk } from './pass/chunk-file.ts';
@@ -88,6 +89,7 @@ export function verifyPath(ledger: string): string {
 
 export class VerifyStore {
   readonly candidates: CandidateStore;
+  readonly progress: ProgressRecord;
   readonly #database: Database;
   /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
@@ -103,6 +105,7 @@ export class VerifyStore {
     this.#lock = lock;
     this.#transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.candidates = new CandidateStore(database, this.#transactions);
+    this.progress = new ProgressRecord(database, this.#transactions);
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(

@@ -20,6 +20,7 @@ import {
   SPEC,
   temporaryFolder,
 } from '../unit/state/making.ts';
+import { NO_LOAD } from '../helpers/run-load.ts';
 
 const MINUTE_MS = 60_000;
 /** When the operator looks. */
@@ -497,6 +498,7 @@ describe('status: progress and proof', () => {
     lagSeconds: 2.5,
     waitsFor: 'the target is throttled',
     expected: 2_000_000,
+    ...NO_LOAD,
   };
 
   test('recorded progress -> shown during the run and after a kill', async () => {

@@ -18,6 +18,15 @@ export type Admission =
   | { readonly reason: 'in flight'; readonly delayMs?: undefined }
   | { readonly reason: 'throttled' | 'no budget'; readonly delayMs: number };
 
+/** What the requests to one range have cost since the run began, or since the range came from a split or merge. */
+export interface RangeUse {
+  readonly ru: number;
+  /** Number of operations that were refused with 429. */
+  readonly throttled: number;
+  /** Whether the range rests after a 429. */
+  readonly isResting: boolean;
+}
+
 export interface GovernorParts {
   readonly clock: Clock;
   readonly random: Random;
@@ -68,6 +77,12 @@ export class Governor {
       const limit = this.#limitOf(child, Math.ceil(gone.atOnce / children.length));
       limit.budget.rate = rate === undefined ? undefined : rate / children.length;
     }
+  }
+
+  useOf(range: string): RangeUse {
+    const limit = this.#limits.get(range);
+    if (limit === undefined) return { ru: 0, throttled: 0, isResting: false };
+    return { ru: limit.budget.spentRu, throttled: limit.throttled, isResting: limit.pausedMs() > 0 };
   }
 
   /** Returns whether one more request may go to a range. The caller must call `observe` once for each `go`. */

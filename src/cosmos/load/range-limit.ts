@@ -55,6 +55,8 @@ const [HINT_LEAST_MS, HINT_MAX_MS] = [10, 60_000];
 export class RangeLimit {
   /** The range's share of the container's RU/s, if it is known. */
   readonly budget: RuBudget;
+  /** Number of operations that were refused with 429. */
+  throttled = 0;
   readonly #clock: Clock;
   readonly #random: Random;
   #atOnce: number;
@@ -112,6 +114,7 @@ export class RangeLimit {
     }
     this.#operations += operations;
     this.#throttled += throttled;
+    this.throttled += throttled;
     const nowMs = this.#clock.monotonicMs();
     if (done > 0) this.#restMs = REST_FIRST_MS;
     if (throttled > 0) {

@@ -66,6 +66,11 @@ export class Backlog {
     this.#sinceMs = this.#emptyMs = clock.monotonicMs();
   }
 
+  /** How many documents are in flight. */
+  get open(): number {
+    return this.#open;
+  }
+
   /** How many documents may be in flight. */
   get documentsMax(): number {
     return Math.max(FEWEST, Math.floor((this.#rate * DRAIN_MS) / 1000));

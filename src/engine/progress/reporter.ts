@@ -1,7 +1,9 @@
 /** Reports the progress of a run, at intervals and at its end, and warns when nothing moves. */
 import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import type { Side } from '../../cosmos/side.ts';
 import type { Lease } from '../../state/leases.ts';
+import type { SideReport, StepReport } from '../../state/runs.ts';
 import type { RunContext } from '../context.ts';
 import type { ContainerPair } from '../assemble.ts';
 import type { Goal, Outlook, RangeProgress, RunSnapshot } from './snapshot.ts';
@@ -24,6 +26,8 @@ export class ProgressReporter {
   isPaused = false;
   /** What the run waits for while it settles what the last run left; null at other times. */
   settling: (() => string) | null = null;
+  /** The steps of a cutover that have begun. */
+  readonly steps: StepReport[] = [];
   readonly #parts: ReporterParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
@@ -84,6 +88,12 @@ export class ProgressReporter {
         this.#inDoubt(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
       outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },
+      load: {
+        inFlight: backlog.open,
+        source: reportOf(sourceSide),
+        target: reportOf(targetSide),
+        steps: [...this.steps],
+      },
     });
   }
 
@@ -166,6 +176,19 @@ function outlookOf({ context, containers }: ReporterParts): Omit<Outlook, 'uncom
     documents: containers.source.documentCount,
     readBefore: ledger.counters.all()['documentsRead'] ?? 0,
     targetRu: targetSide.governor.budget.rate ?? ruOf(containers.target.throughput) ?? null,
+  };
+}
+
+function reportOf({ governor, facts, ranges }: Side): SideReport {
+  return {
+    ru: rounded(governor.budget.spentRu),
+    throttled: governor.throttled,
+    allowedRu: governor.budget.rate ?? null,
+    containerRu: ruOf(facts.throughput) ?? null,
+    ranges: ranges.list.map(({ id, min, max }) => {
+      const { ru, ...use } = governor.useOf(id);
+      return { id, min, max, ru: rounded(ru), ...use };
+    }),
   };
 }
 

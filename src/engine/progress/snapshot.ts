@@ -1,5 +1,6 @@
 /** The progress of a run: one frozen snapshot, from which the live line, the result and `--json` are made. */
 import type { LeasePhase } from '../../state/leases.ts';
+import type { SideReport, StepReport } from '../../state/runs.ts';
 
 export interface RunSnapshot {
   /** Name of the migration. */
@@ -31,6 +32,7 @@ export interface RunSnapshot {
   /** Whether a full comparison is needed, to find deletes that no feed has reported. */
   readonly sweepPending: boolean;
   readonly outlook: Outlook;
+  readonly load: RunLoad;
 }
 
 /** Figures from which the displays compute how much is left. */
@@ -43,6 +45,16 @@ export interface Outlook {
   readonly uncommitted: number;
   /** The RU/s that the run may use of the target; null if they are not known. */
   readonly targetRu: number | null;
+}
+
+/** What a run is doing on both sides. */
+export interface RunLoad {
+  /** How many documents were read and have no outcome yet. */
+  readonly inFlight: number;
+  readonly source: SideReport;
+  readonly target: SideReport;
+  /** The steps of a cutover that have begun. */
+  readonly steps: readonly StepReport[];
 }
 
 /** The progress of one range of the source. The range's lease updates it while the run lasts. */

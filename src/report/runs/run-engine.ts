@@ -133,7 +133,7 @@ class Progress {
       documents: documents.read + outlook.uncommitted,
       ru: ru.target,
     });
-    const { outlook: _outlook, ...shown } = snapshot;
+    const { outlook: _outlook, load: _load, ...shown } = snapshot;
     const picture: RunProgress = shown;
     const line: RenderLine = (columns) => this.#view.line(snapshot, rates, columns);
     this.#out.progress({ ...picture, ...this.#view.picture() }, line);

@@ -1,6 +1,6 @@
 /** The last cutover as the journal records it: its state, how it ended, and what remains to be done. */
 import type { JournalEntry, JournalEvent } from '../../state/journal.ts';
-import type { Overview } from '../../state/overview.ts';
+import type { Overview } from '../../state/reading/overview.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 

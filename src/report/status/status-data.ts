@@ -1,6 +1,6 @@
 /** The state of a migration as `status --json` reports it. The text for people is rendered from the same object. */
 import { migrationName } from '../../spec/migration-name.ts';
-import type { Overview } from '../../state/overview.ts';
+import type { Overview } from '../../state/reading/overview.ts';
 import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
@@ -88,8 +88,8 @@ function lettersOf({ letters }: Overview): Status['deadLetters'] {
 
 function seenOf({ lastRun }: Overview): Status['seen'] {
   if (lastRun === null || lastRun.report === null) return null;
-  const { atMs, ...report } = lastRun.report;
-  return { at: isoTime(atMs), ...report };
+  const { atMs, lagSeconds, waitsFor, expected } = lastRun.report;
+  return { at: isoTime(atMs), lagSeconds, waitsFor, expected };
 }
 
 function lastRunOf({ lastRun }: Overview): RunStatus | null {

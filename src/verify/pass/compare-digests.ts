@@ -134,7 +134,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     isEndless:
       spec.ttl === 'remaining' && source.facts.defaultTtl === null && target.facts.defaultTtl !== null,
   };
-  const report = progressReporter(comparison);
+  const report = progressReporter(comparison, store);
   if (begun.stage === 'reading') {
     const isNewest = comparison.newest === true || comparison.level === 'changes';
     const common = { store, rows, clock, timing, isNewest, onPage: (): void => report('reading') };
@@ -234,13 +234,19 @@ function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolea
 type Counts = Pick<VerifyProgress, 'source' | 'target'>;
 type Rechecking = Pick<VerifyProgress, 'open' | 'waitsFor'>;
 
-function progressReporter({ onProgress, sides }: Comparison): {
+function progressReporter(
+  { onProgress, sides, clock }: Comparison,
+  store: VerifyStore,
+): {
   (stage: string, recheck?: Rechecking): void;
   read: () => Counts;
 } {
   const expected = sides.source.facts.documentCount;
-  const report = (stage: string, recheck: Rechecking = { open: 0, waitsFor: null }): void =>
-    onProgress?.({ stage, ...report.read(), ...recheck, expected, ...loadOf(sides) });
+  const report = (stage: string, recheck: Rechecking = { open: 0, waitsFor: null }): void => {
+    const progress = { stage, ...report.read(), ...recheck, expected, ...loadOf(sides) };
+    store.progress.put(progress, clock.now());
+    onProgress?.(progress);
+  };
   report.read = (): Counts => ({ source: 0, target: 0 });
   return report;
 }

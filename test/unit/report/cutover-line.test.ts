@@ -3,6 +3,7 @@ import { CutoverLine } from '../../../src/report/cutover-line.ts';
 import type { Step } from '../../../src/engine/cutover/contract.ts';
 import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
+import { NO_LOAD } from '../../helpers/run-load.ts';
 
 const SNAPSHOT: RunSnapshot = {
   migration: 'shop/orders -> shop/by-tenant',
@@ -18,6 +19,7 @@ const SNAPSHOT: RunSnapshot = {
   waitsFor: null,
   sweepPending: false,
   outlook: { documents: 2_000_000, readBefore: 0, uncommitted: 0, targetRu: 4000 },
+  load: NO_LOAD,
 };
 const PROOF = {
   stage: 'reading',

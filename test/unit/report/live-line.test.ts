@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fit, runLine, Speed, verifyLine, type Rates } from '../../../src/report/live-line.ts';
 import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
+import { NO_LOAD } from '../../helpers/run-load.ts';
 
 const RATES: Rates = { documents: 1234.4, ru: 5678.9 };
 const UNKNOWN: Rates = { documents: null, ru: null };
@@ -20,6 +21,7 @@ function snapshot(more: Partial<RunSnapshot> = {}): RunSnapshot {
     waitsFor: null,
     sweepPending: false,
     outlook: { documents: 1_000_000, readBefore: 100_000, uncommitted: 0, targetRu: 18_000 },
+    load: NO_LOAD,
     ...more,
   };
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { readOverview } from '../../../src/state/overview.ts';
+import { readOverview } from '../../../src/state/reading/overview.ts';
 import { beginLease, crashCopy, NOW_MS, openLedger, temporaryFolder } from './making.ts';
 
 function somePath(): string {

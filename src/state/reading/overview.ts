@@ -1,10 +1,10 @@
 /** A consistent overview of a ledger, read without the lock and without changing a byte. */
-import type { JournalEntry } from './journal.ts';
-import type { MigrationRecord } from './migration.ts';
-import type { Lease } from './leases.ts';
-import { Ledger } from './ledger.ts';
-import type { LetterState, Reason } from './dead-letters.ts';
-import type { Run } from './runs.ts';
+import type { JournalEntry } from '../journal.ts';
+import type { MigrationRecord } from '../migration.ts';
+import type { Lease } from '../leases.ts';
+import { Ledger } from '../ledger.ts';
+import type { LetterState, Reason } from '../dead-letters.ts';
+import type { Run } from '../runs.ts';
 
 export interface Overview {
   readonly migration: MigrationRecord;

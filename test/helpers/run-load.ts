@@ -1,0 +1,7 @@
+/** What a run reports that has not begun to do anything on either side. */
+import type { RunLoad } from '../../src/engine/progress/snapshot.ts';
+import type { SideReport } from '../../src/state/runs.ts';
+
+const IDLE: SideReport = { ru: 0, throttled: 0, allowedRu: null, containerRu: null, ranges: [] };
+
+export const NO_LOAD: RunLoad = { inFlight: 0, source: IDLE, target: IDLE, steps: [] };
