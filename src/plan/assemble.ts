@@ -7,6 +7,7 @@ import type { Side } from '../cosmos/side.ts';
 import { valueAt } from '../keys/path.ts';
 import type { KeyPlan } from '../keys/plan.ts';
 import { must } from '../lib/assert.ts';
+import { pluralize } from '../lib/counting.ts';
 import { createRu, indexedBy } from '../preflight/estimate.ts';
 import { planOf, type KeyCandidate } from './candidates/candidate.ts';
 import type { FirstSample } from './candidates/first-sample.ts';
@@ -15,10 +16,13 @@ import { growthOf, lifeDaysOf } from './forecast/growth.ts';
 import { costsOf } from './money/costs.ts';
 import { PRICES, priceNote, type Prices } from './money/prices.ts';
 import type { CandidateMeasure } from './pass/candidate-measure.ts';
+import type { SourceTotals } from './pass/page-measure.ts';
 import type { Measured } from './reading/plan-pass.ts';
 import type { CandidateWorkload, PlanResult, SourceFigures } from './result.ts';
 import { judge, type Unjudged } from './verdict/findings.ts';
 import { recommend } from './verdict/recommend.ts';
+import { documentsInSource } from './reading/sampled.ts';
+import type { Bounded } from './sketch/estimate.ts';
 import { weigh } from './workload/weigh.ts';
 import { workloadResult } from './workload/workload.ts';
 import type { Followed, PlanParts } from './plan.ts';
@@ -38,10 +42,12 @@ export interface PlanFound extends PlanParts {
 }
 
 export function resultOf(found: PlanFound): PlanResult {
-  const { candidates, measured, observed, workload: file, share } = found;
+  const { candidates, facts, measured, observed, workload: file, share } = found;
   const { measure } = measured;
   const { totals } = measure;
-  const times = share >= 1 ? 1 : 1 / share;
+  const documents = documentsInSource(measured.parts, { share, reported: totals.reported });
+  const leftOut = share >= 1 ? leftOutOf(totals) : null;
+  const times = share >= 1 || totals.documents === 0 ? 1 : documents.estimate / totals.documents;
   const source = sourceFigures(found, times);
   const prices = found.prices ?? PRICES;
   const workloads = candidates.map((candidate, at) =>
@@ -50,7 +56,9 @@ export function resultOf(found: PlanFound): PlanResult {
   const unjudged = candidates.map((candidate, at): Unjudged => {
     const one = must(measure.candidates[at], 'each candidate is measured');
     const costOfWrite = createRu(source.averageBytes, source.averageTerms);
-    const data = dataFigures(one, { partitions: source.partitions, times, sample: measured.sample });
+    const read = { partitions: source.partitions, all: documents, sample: measured.sample };
+    const hasPresentKey = facts.keyPaths.every((path) => candidate.paths.includes(path));
+    const data = dataFigures(one, { ...read, isWhole: leftOut?.documents === 0, hasPresentKey });
     const { key, paths, derive, isCurrent: current, proposed } = candidate;
     const workload = workloads[at] ?? null;
     const [now, after] = [workloads[0]?.ruPerSecond, workload?.ruPerSecond];
@@ -62,11 +70,7 @@ export function resultOf(found: PlanFound): PlanResult {
       current,
       proposed,
       data,
-      writes: writeFigures(one, costOfWrite, {
-        partitions: source.partitions,
-        times,
-        sample: measured.sample,
-      }),
+      writes: writeFigures(one, costOfWrite, read),
       growth: growthFigures(found, { candidate, measure: one, source, times }),
       costs: costFigures(found, { candidate, source, times, prices, queriesRu }),
       workload,
@@ -75,19 +79,14 @@ export function resultOf(found: PlanFound): PlanResult {
   });
   const present = must(unjudged[0], 'the present key is a candidate');
   const judged = unjudged.map((one) => ({ ...one, verdict: judge(one, present, source) }));
-  const documents = Math.round(totals.documents * times);
-  const uncertain = share >= 1 ? 0 : Math.ceil(documents * 0.05);
   return {
     source,
     complete: measured.parts.every(({ isDone }) => isDone),
-    documents: {
-      estimate: documents,
-      low: Math.max(totals.documents, documents - uncertain),
-      high: documents + uncertain,
-    },
+    documents: withLeftOut(documents, leftOut),
     sampled: totals.documents,
+    leftOut,
     exact:
-      share >= 1 &&
+      leftOut?.documents === 0 &&
       measure.candidates.every(
         ({ pairs, biggest, samples }) =>
           pairs.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
@@ -95,16 +94,16 @@ export function resultOf(found: PlanFound): PlanResult {
     takenAt: new Date(measured.startedAtMs).toISOString(),
     readRu: Math.round(measured.readRu),
     candidates: judged,
-    recommendation: recommend(judged, source),
+    recommendation: recommend(judged, source, totals.documents),
     workload: file === null ? null : workloadResult(file, showOf(found.hashesValues).text),
-    observed: observed === null ? null : { seconds: observed.seconds, writes: observed.writes },
+    observed:
+      observed === null
+        ? null
+        : { seconds: observed.seconds, writes: observed.writes, updates: observed.updates },
     notes: [
       priceNote(prices),
-      ...(share >= 1
-        ? []
-        : [
-            'collisions are found only among the documents that were read; read all of them before you migrate',
-          ]),
+      ...(share >= 1 ? [] : SAMPLE_NOTES),
+      ...(leftOut === null || leftOut.documents === 0 ? [] : [leftOutNote(leftOut)]),
       ...(source.uniqueKeys.length > 0
         ? ['conflicts of unique keys under another key are not measured yet']
         : []),
@@ -113,6 +112,31 @@ export function resultOf(found: PlanFound): PlanResult {
         : []),
     ],
   };
+}
+
+/** What a sample of pages cannot show. */
+const SAMPLE_NOTES = [
+  'documents that share a new key and an id lie anywhere, so a sample cannot know how many there are: run the same command without --sample before you migrate',
+  'bounds of a sample hold in 95 of 100 cases; items per key, the effective number of keys and the balance are those of the documents that were read',
+] as const;
+
+/** What changed while the source was read: at least what was seen behind the fence, or what the service counts more. */
+function leftOutOf({ documents, behind, reported }: SourceTotals): { documents: number; covered: number } {
+  // Without a document behind the fence nothing has changed, and a different count only lags.
+  const left = behind === 0 ? 0 : Math.max(behind, (reported ?? 0) - documents);
+  return { documents: left, covered: documents + left === 0 ? 1 : documents / (documents + left) };
+}
+
+/** Of the documents behind the fence some are new and others were read before they changed. */
+function withLeftOut(read: Bounded, leftOut: PlanResult['leftOut']): Bounded {
+  if (leftOut === null || leftOut.documents === 0) return read;
+  const high = read.high + leftOut.documents;
+  return { estimate: high, low: read.low, high };
+}
+
+function leftOutNote({ documents, covered }: NonNullable<PlanResult['leftOut']>): string {
+  const share = Math.min(99.9, covered * 100).toFixed(1);
+  return `${pluralize(documents, 'document')} changed while the container was read and ${documents === 1 ? 'is' : 'are'} left out: the figures rest on ${share} % of all documents`;
 }
 
 function sourceFigures({ facts, measured, first, side, regions }: PlanFound, times: number): SourceFigures {

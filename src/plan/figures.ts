@@ -19,18 +19,22 @@ const HOUR = 3600;
 export interface FigureParts {
   /** The number of physical partitions of the source. */
   readonly partitions: number;
-  /** How many documents each document that was read stands for: 1 if all were read. */
-  readonly times: number;
+  /** The number of documents in the source. */
+  readonly all: Bounded;
   readonly sample: SampleFacts;
+  /** Whether every document was read and none changed meanwhile. */
+  readonly isWhole: boolean;
+  /** Whether the key has every level of the present key. Then no two documents can get the same key and id. */
+  readonly hasPresentKey: boolean;
 }
 
 export function dataFigures(
   measure: CandidateMeasure,
-  { partitions, times, sample }: FigureParts,
+  { partitions, all, sample, isWhole, hasPresentKey }: FigureParts,
 ): DataFigures {
-  const all = Math.round(sample.documents * times);
+  const times = timesOf(all, sample);
   const heaviest = measure.biggest.heaviest(LARGEST_MAX);
-  const documents = Math.max(1, measure.documents);
+  const documents = Math.max(1, sample.documents);
   const largest = heaviest.map(({ high, low, weight, documents: found }): LargestValue => ({
     value: measure.texts.of(high, low),
     ...scaled({ documents: found, bytes: weight }, all, sample),
@@ -38,9 +42,11 @@ export function dataFigures(
   }));
   const shares = largest.map(({ share }) => share).toSorted((one, other) => other - one);
   const whole = measure.samples.at(-1);
-  const collisions = measure.pairs.collisions();
+  const missing = documentsOfAll(measure.missing, all, sample);
+  const refusedCount = Object.values(measure.refused).reduce((sum, count) => sum + count, 0);
+  const refused = documentsOfAll(refusedCount, all, sample);
   return {
-    documents: Math.round(measure.documents * times),
+    documents: documentsOfAll(measure.documents, all, sample).estimate,
     distinct: whole === undefined ? { estimate: 0, low: 0, high: 0 } : distinctIn(whole, all, sample),
     distinctPerLevel: measure.samples.map((level) => distinctIn(level, all, sample)),
     largest,
@@ -52,20 +58,17 @@ export function dataFigures(
     effectiveKeys: effectiveKeys(measure),
     itemsPerKey: whole?.itemsPerKey() ?? { p50: 0, p95: 0, p99: 0, max: 0 },
     types: { ...measure.types },
-    missing: Math.round(measure.missing * times),
+    missing: missing.estimate,
+    missingBounds: boundsOf(missing),
     refused: Object.fromEntries(
       Object.entries(measure.refused)
         .filter(([, count]) => count > 0)
         .map(([reason, count]) => [reason, Math.round(count * times)]),
     ),
-    collisions: {
-      documents: Math.round(collisions.estimate * times),
-      low: collisions.low,
-      // Two documents that collide may be in different pages, so a sample of pages says little about the others.
-      high: times === 1 ? collisions.high : Math.max(collisions.high, all - measure.documents),
-      exact: measure.pairs.isWhole && times === 1,
-      examples: [...measure.collided],
-    },
+    refusedBounds: boundsOf(refused),
+    collisions: hasPresentKey
+      ? { documents: 0, low: 0, high: 0, exact: true, known: true, examples: [] }
+      : { ...collisionsOf(measure, all, { sample, isWhole }), examples: [...measure.collided] },
     uniqueKeyConflicts: null,
     balance: GROWTHS.map((growth) => ({
       bytes: measure.space.balance('bytes', partitions * growth),
@@ -74,13 +77,38 @@ export function dataFigures(
   };
 }
 
+/**
+ * Documents that collide may lie in any two pages. A sample of pages has nearly none of these pairs, so it gives a lower
+ * bound only: what it found exists, and all documents that it did not read could be in the way of others.
+ */
+function collisionsOf(
+  { pairs, documents }: CandidateMeasure,
+  all: Bounded,
+  { sample, isWhole }: Pick<FigureParts, 'sample' | 'isWhole'>,
+): Omit<DataFigures['collisions'], 'examples'> {
+  const { estimate, low, high } = pairs.collisions();
+  if (sample.share >= 1)
+    return { documents: estimate, low, high, exact: pairs.isWhole && isWhole, known: true };
+  const most = Math.max(low, all.high - Math.max(1, documents - high));
+  return { documents: low, low, high: documents === 0 ? all.high : most, exact: false, known: false };
+}
+
+/** How many documents each document that was read stands for. */
+function timesOf(all: Bounded, { share, documents }: SampleFacts): number {
+  return share >= 1 || documents === 0 ? 1 : all.estimate / documents;
+}
+
+function boundsOf({ low, high }: Bounded): Bounds {
+  return { low, high };
+}
+
 interface Counted {
   readonly documents: Bounds;
   readonly bytes: Bounds;
 }
 
 /** Scales the bounds of a value to the whole source. Its documents are taken to be as large as those that were read. */
-function scaled({ documents, bytes }: Counted, all: number, sample: SampleFacts): Counted {
+function scaled({ documents, bytes }: Counted, all: Bounded, sample: SampleFacts): Counted {
   if (sample.share >= 1) return { documents, bytes };
   const low = documentsOfAll(documents.low, all, sample).low;
   const high = documentsOfAll(documents.high, all, sample).high;
@@ -93,7 +121,7 @@ function scaled({ documents, bytes }: Counted, all: number, sample: SampleFacts)
   };
 }
 
-function distinctIn(values: KeySample, all: number, sample: SampleFacts): Bounded {
+function distinctIn(values: KeySample, all: Bounded, sample: SampleFacts): Bounded {
   return distinctOfAll(values.distinct(), { singles: values.singles(), all, sample });
 }
 
@@ -110,14 +138,15 @@ function effectiveKeys(measure: CandidateMeasure): number {
 export function writeFigures(
   measure: CandidateMeasure,
   writeRu: number,
-  { times }: FigureParts,
+  { all, sample }: Pick<FigureParts, 'all' | 'sample'>,
 ): WriteFigures {
-  const lastHour = recentWrites(measure, measure.lastHour, times);
+  const times = timesOf(all, sample);
+  const lastHour = recentWrites(measure, measure.lastHour, { all, sample });
   const { heat } = measure;
   return {
     lastHour,
-    lastDay: recentWrites(measure, measure.lastDay, times),
-    hottestRu: ((lastHour.hottest?.documents.low ?? 0) / HOUR) * writeRu,
+    lastDay: recentWrites(measure, measure.lastDay, { all, sample }),
+    hottestRu: ((lastHour.documents * (lastHour.hottest?.share ?? 0)) / HOUR) * writeRu,
     heat: {
       secondsPerColumn: heat.secondsPerColumn,
       endTs: heat.endTs,
@@ -128,16 +157,23 @@ export function writeFigures(
   };
 }
 
-function recentWrites({ texts }: CandidateMeasure, keys: FrequentKeys, times: number): RecentWrites {
+function recentWrites(
+  { texts }: CandidateMeasure,
+  keys: FrequentKeys,
+  { all, sample }: Pick<FigureParts, 'all' | 'sample'>,
+): RecentWrites {
   const [first] = keys.heaviest(1);
   return {
-    documents: Math.round(keys.total * times),
+    documents: documentsOfAll(keys.total, all, sample).estimate,
     hottest:
       first === undefined
         ? null
         : {
             value: texts.of(first.high, first.low),
-            documents: { low: first.documents.low * times, high: first.documents.high * times },
+            documents: {
+              low: documentsOfAll(first.documents.low, all, sample).low,
+              high: documentsOfAll(first.documents.high, all, sample).high,
+            },
             share: first.documents.low / keys.total,
           },
   };

@@ -30,7 +30,7 @@ import { Observation } from './observe/observation.ts';
 import type { PassCost } from './reading/pass-cost.ts';
 import { readForPlan, type Measured } from './reading/plan-pass.ts';
 import { planPath } from './reading/plan-store.ts';
-import type { ObservedFigures, PlanResult } from './result.ts';
+import type { ObservedFigures, ObservedTotals, PlanResult } from './result.ts';
 import { resultOf } from './assemble.ts';
 import { showOf } from './show-values.ts';
 import type { Workload } from './workload/workload.ts';
@@ -90,7 +90,10 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
   refuseRepeated(candidates);
   for (const candidate of candidates) if (!candidate.isCurrent) planOf(candidate, facts.keyPaths);
   const show = showOf(parts.hashesValues);
-  const measured = await readForPlan({ ...parts, side, path: planPath(spec.file), candidates, show });
+  const countNow = async (): Promise<number | null> =>
+    (await readContainer(account, spec.source, call))?.documentCount ?? null;
+  const path = planPath(spec.file);
+  const measured = await readForPlan({ ...parts, side, path, candidates, show, countNow });
   const observed = await observe(parts, {
     side,
     candidates,
@@ -102,9 +105,7 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
 }
 
 /** What following the feed has shown. */
-export interface Followed {
-  readonly seconds: number;
-  readonly writes: number;
+export interface Followed extends ObservedTotals {
   readonly figures: readonly ObservedFigures[];
 }
 
@@ -139,7 +140,7 @@ async function observe(
     seconds,
     createRu(documents === 0 ? 0 : bytes / documents, averageTerms),
   );
-  return { seconds, writes: observation.writes, figures };
+  return { seconds, writes: observation.writes, updates: observation.updates, figures };
 }
 
 function pathSteps(path: string): readonly string[] {

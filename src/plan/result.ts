@@ -19,6 +19,11 @@ export interface PlanResult {
   readonly documents: Bounded;
   /** How many documents were read. */
   readonly sampled: number;
+  /**
+   * What changed while the source was read, and is in no figure: the documents, and the share of all documents that
+   * figures rest on. Null: a sample was read.
+   */
+  readonly leftOut: { readonly documents: number; readonly covered: number } | null;
   /** Whether every document was kept apart on disk (`--exact`), so that no figure of the data is estimated. */
   readonly exact: boolean;
   readonly takenAt: string;
@@ -30,7 +35,7 @@ export interface PlanResult {
   /** What follows from the workload file for all candidates; null: no file was given. */
   readonly workload: WorkloadResult | null;
   /** What was seen while the feed was followed (`--observe`); null: it was not followed. */
-  readonly observed: { readonly seconds: number; readonly writes: number } | null;
+  readonly observed: ObservedTotals | null;
   /** Sentences about what the figures do not cover. */
   readonly notes: readonly string[];
 }
@@ -107,14 +112,19 @@ export interface DataFigures {
   readonly types: TypeCounts;
   /** Documents without a value at one level at least. */
   readonly missing: number;
+  readonly missingBounds: Bounds;
   /** Documents that the service would refuse, by reason, as `copy --dry-run` counts them. */
   readonly refused: Readonly<Record<string, number>>;
+  /** Bounds of their sum. */
+  readonly refusedBounds: Bounds;
   readonly collisions: {
     /** How many documents would not get a slot of their own. */
     readonly documents: number;
     readonly low: number;
     readonly high: number;
     readonly exact: boolean;
+    /** Whether the figure is more than a lower bound. A sample of pages cannot know how many documents collide. */
+    readonly known: boolean;
     readonly examples: ReadonlyArray<{ readonly id: string; readonly key: string }>;
   };
   readonly uniqueKeyConflicts: {
@@ -239,6 +249,13 @@ export interface CandidateWorkload {
   }>;
 }
 
+export interface ObservedTotals {
+  readonly seconds: number;
+  readonly writes: number;
+  /** Writes of documents that were seen before, so that a change of their key could be seen. */
+  readonly updates: number;
+}
+
 export interface ObservedFigures {
   readonly hottest: {
     readonly value: string;
@@ -285,6 +302,7 @@ export type FindingCode =
   | 'hot-value'
   | 'recency'
   | 'missing-values'
+  | 'collisions-unknown'
   | 'moves'
   | 'broken-batches'
   | 'fan-out'

@@ -28,12 +28,26 @@ export interface SourceTotals {
   /** The time of the oldest and the newest write, in seconds since the epoch; 0: no document was read. */
   firstTs: number;
   lastTs: number;
+  /** Documents behind the fence: they changed while the source was read. */
+  behind: number;
+  /** The number of documents that the service reported when everything was read; null: not asked yet, or not reported. */
+  reported: number | null;
 }
 
 export interface SavedPages {
   readonly totals: SourceTotals & { readonly history: SavedHistory };
   readonly candidates: readonly SavedMeasure[];
 }
+
+const NOTHING: Readonly<SourceTotals> = {
+  documents: 0,
+  bytes: 0,
+  bytesMax: 0,
+  firstTs: 0,
+  lastTs: 0,
+  behind: 0,
+  reported: null,
+};
 
 export class PageMeasure {
   readonly totals: SourceTotals;
@@ -76,7 +90,7 @@ export class PageMeasure {
       (parts, at) => new CandidateMeasure(this.#scan, this.#hashes, parts, saved?.candidates[at]),
     );
     const { history: _history, ...totals } = saved?.totals ?? { history: undefined };
-    this.totals = { documents: 0, bytes: 0, bytesMax: 0, firstTs: 0, lastTs: 0, ...totals };
+    this.totals = { ...NOTHING, ...totals };
   }
 
   /** Adds the documents of a page up to the fence. `check` gets the LSN of its first document before they are added. */
@@ -90,6 +104,7 @@ export class PageMeasure {
       this.#add(row);
       taken += 1;
     }
+    this.totals.behind += scan.count - taken;
     return { documents: taken, isBeyond: taken < scan.count };
   }
 

@@ -43,6 +43,8 @@ export interface PlanPassParts {
   /** Called with the cost before the first page is read for the candidates. */
   readonly onCost?: (cost: PassCost) => void;
   readonly onProgress?: (progress: { readonly documents: number; readonly ru: number }) => void;
+  /** Asks the service how many documents the source has now. */
+  readonly countNow?: () => Promise<number | null>;
   readonly timing?: Partial<PassTiming>;
 }
 
@@ -106,6 +108,10 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   });
   await pass.run(signal);
   const read = store.parts();
+  if (measure.totals.reported === null && parts.countNow !== undefined) {
+    measure.totals.reported = await parts.countNow();
+    store.setTotals(measure.savedTotals());
+  }
   return {
     measure,
     parts: read,

@@ -73,6 +73,7 @@ export class PlanStore {
          VALUES (1, @fingerprint, @sourceRid, @startedAtMs, @nowTs)`,
       ),
       measured: database.prepare('UPDATE pass SET read_ru = @readRu, totals = @totals, heads = @heads'),
+      setTotals: database.prepare<[string], Columns>('UPDATE pass SET totals = ?'),
       parts: database.prepare<[], Columns>('SELECT * FROM parts ORDER BY number'),
       dropParts: database.prepare('DELETE FROM parts'),
       addPart: database.prepare(
@@ -160,6 +161,11 @@ export class PlanStore {
       const heads = candidates.map((one, candidate) => this.#saveMeasure(one.save(), candidate));
       this.#sql.measured.run({ readRu, totals: JSON.stringify(totals), heads: JSON.stringify(heads) });
     });
+  }
+
+  /** Saves what became known of all documents after the last page. */
+  setTotals(totals: SavedPages['totals']): void {
+    this.#transactions.run(() => this.#sql.setTotals.run(JSON.stringify(totals)));
   }
 
   [Symbol.dispose](): void {

@@ -3,7 +3,7 @@
  * written together are often alike, so a stretch says little more than one document would. Invariant: bounds count each
  * stretch as one draw, so they are rather too wide than too narrow.
  */
-import type { Bounded } from '../sketch/estimate.ts';
+import { exactly, type Bounded } from '../sketch/estimate.ts';
 
 /** What was read of a source. */
 export interface SampleFacts {
@@ -27,6 +27,28 @@ export function sampleOf(parts: ReadonlyArray<{ readonly documents: number }>, s
 }
 
 /**
+ * How many documents the source has. Of a sample, the number that the service reports is the best that is known; if it
+ * reports none, the number follows from the share that was read, and stretches are taken to differ by chance.
+ */
+export function documentsInSource(
+  parts: ReadonlyArray<{ readonly documents: number }>,
+  { share, reported }: { readonly share: number; readonly reported: number | null },
+): Bounded {
+  const { documents } = sampleOf(parts, share);
+  if (share >= 1) return exactly(documents);
+  if (reported !== null) return exactly(Math.max(documents, reported));
+  const estimate = Math.round(documents / share);
+  const squares = parts.reduce((sum, { documents: found }) => sum + found * found, 0);
+  // The variance of the sum of stretches, as if their number varied too; one more document keeps it above zero.
+  const deviation = (DEVIATIONS * Math.sqrt(squares + 1)) / share;
+  return {
+    estimate,
+    low: Math.max(documents, Math.floor(estimate - deviation)),
+    high: Math.ceil(estimate + deviation),
+  };
+}
+
+/**
  * Estimates which share of all documents has some property, if `found` documents of the sample have it: Wilson's
  * interval with a draw for each stretch.
  */
@@ -44,14 +66,15 @@ export function shareOfAll(found: number, { share, stretches, documents }: Sampl
 }
 
 /** Estimates how many documents have some property, if the source has `all` documents. */
-export function documentsOfAll(found: number, all: number, sample: SampleFacts): Bounded {
+export function documentsOfAll(found: number, all: Bounded, sample: SampleFacts): Bounded {
+  if (sample.share >= 1) return exactly(found);
   const { estimate, low, high } = shareOfAll(found, sample);
   // What was found exists, and what was read without it is known not to have it.
-  const most = Math.max(found, all - (sample.documents - found));
+  const most = Math.max(found, all.high - (sample.documents - found));
   return {
-    estimate: Math.round(estimate * all),
-    low: Math.max(found, Math.floor(low * all)),
-    high: Math.min(most, Math.ceil(high * all)),
+    estimate: Math.max(found, Math.round(estimate * all.estimate)),
+    low: Math.max(found, Math.floor(low * all.low)),
+    high: Math.min(most, Math.ceil(high * all.high)),
   };
 }
 
@@ -62,12 +85,12 @@ export function documentsOfAll(found: number, all: number, sample: SampleFacts):
  */
 export function distinctOfAll(
   inSample: Bounded,
-  { singles, all, sample }: { readonly singles: number; readonly all: number; readonly sample: SampleFacts },
+  { singles, all, sample }: { readonly singles: number; readonly all: Bounded; readonly sample: SampleFacts },
 ): Bounded {
   if (sample.share >= 1) return inSample;
   const once = Math.min(singles, inSample.estimate);
   const more = inSample.estimate - once;
-  const unread = Math.max(0, all - sample.documents);
+  const unread = Math.max(0, all.high - sample.documents);
   return {
     estimate: Math.round(more + once / Math.sqrt(sample.share)),
     low: inSample.low,

@@ -2,7 +2,7 @@
  * The reasons for and against a key, each with its figure, its limit and where the limit comes from. Pure. There is no
  * score: a person weighs reasons, and a blocker is not made up for by gains.
  */
-import { formatCount, formatShare } from '../../lib/counting.ts';
+import { formatCount, formatShare, pluralize } from '../../lib/counting.ts';
 import type { CandidateResult, KeyReason, FindingCode, SourceFigures, KeyVerdict } from '../result.ts';
 import {
   FAN_OUT_SHARE_MAX,
@@ -34,7 +34,7 @@ export function judge(candidate: Unjudged, current: Unjudged, source: SourceFigu
   };
 }
 
-function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
+function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyReason> {
   const [biggest] = data.largest;
   if (biggest !== undefined && biggest.bytes.low > VALUE_BYTES_MAX.value)
     yield finding(
@@ -45,12 +45,11 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
     );
   // What stands in the container has its slot already.
   if (current) return;
-  const { collisions, refused, missing, uniqueKeyConflicts } = data;
-  const { documents } = data;
+  const { collisions, refused, missing, uniqueKeyConflicts, documents } = data;
   if (documents > 0 && missing === documents)
     yield finding(
       'unknown-path',
-      'no document has a value at this path',
+      `no document has a value at ${derive.length + paths.length > 1 ? 'every path that this key is made of' : 'this path'}`,
       missing,
       null,
       'the path may be misspelt',
@@ -58,18 +57,19 @@ function* blockersOf({ data, current }: Unjudged): Generator<KeyReason> {
   if (collisions.low > 0)
     yield finding(
       'collisions',
-      `${about(collisions)} documents share the new key and the id with another one`,
+      `${collisions.known ? about(collisions) : `at least ${number(collisions.low)}`} documents share the new key and the id with another one`,
       collisions.documents,
       { value: 0, source: 'an id is unique within a key value (SVC-1)' },
     );
-  const refusedCount = Object.entries(refused).reduce(
-    (sum, [reason, count]) => sum + (reason === 'bad-id' ? 0 : count),
-    0,
-  );
+  // A document whose id is not valid cannot be stored with any key.
+  const reasons = Object.entries(refused).filter(([reason, count]) => reason !== 'bad-id' && count > 0);
+  const refusedCount = reasons.reduce((sum, [, count]) => sum + count, 0);
   if (refusedCount > 0)
     yield finding(
       'refused-documents',
-      `${number(refusedCount)} documents could not be stored with this key`,
+      `${pluralize(refusedCount, 'document')} could not be stored with this key: ${reasons
+        .map(([reason, count]) => `${number(count)} ${REFUSED[reason] ?? reason}`)
+        .join(', ')}`,
       refusedCount,
       {
         value: 0,
@@ -110,7 +110,7 @@ function* risksOf(
   if (data.distinct.high < VALUES_MIN.value && documents > VALUES_MIN.value)
     yield finding(
       'few-values',
-      `the key has only ${number(data.distinct.estimate)} values`,
+      `the key has only ${pluralize(data.distinct.estimate, 'value')}`,
       data.distinct.estimate,
       VALUES_MIN,
     );
@@ -143,6 +143,14 @@ function* risksOf(
       `${formatShare(data.missing / documents)} of all documents have no value`,
       data.missing / documents,
       MISSING_SHARE_MAX,
+    );
+  if (!data.collisions.known && !current)
+    yield finding(
+      'collisions-unknown',
+      'a sample cannot show how many documents share the new key and the id; a run without --sample can',
+      null,
+      null,
+      'documents that collide may lie in any two pages',
     );
   if (!current && observed !== null && observed.movesShare > MOVES_SHARE_MAX.value)
     yield finding(
@@ -179,6 +187,8 @@ function* gainsOf(
   { data, writes, workload, costs }: Unjudged,
   { current, presentRisks, risks }: Compared,
 ): Generator<KeyReason> {
+  // Without a document that can get the key there is nothing to gain.
+  if (data.documents === 0) return;
   const has = (...codes: readonly FindingCode[]): boolean => risks.some(({ code }) => codes.includes(code));
   const lacks = (...codes: readonly FindingCode[]): boolean =>
     codes.some((code) => presentRisks.has(code)) && !has(...codes);
@@ -242,7 +252,7 @@ function recentOf({ lastHour, lastDay }: Unjudged['writes']): Recent | undefined
 function finding(
   code: FindingCode,
   text: string,
-  figure: number,
+  figure: number | null,
   limit: Limit | null,
   source = '',
 ): KeyReason {
@@ -253,6 +263,14 @@ function finding(
 function unknownPart({ unknownShare }: NonNullable<Unjudged['workload']>): string {
   return unknownShare === 0 ? '' : `, of which ${formatShare(unknownShare)} cannot be classified`;
 }
+/** Why a document cannot get a key, by the reason that its dead letter would have. */
+const REFUSED: Readonly<Record<string, string>> = {
+  'missing-key': 'without a value that the key needs',
+  'invalid-key': 'with a value that the template cannot use',
+  'key-conflict': 'with another value where the key would be written',
+  'too-large': 'would be larger than 2 MB',
+  'key-too-long': 'with a key that is too long',
+};
 
 function gb(bytes: number): string {
   return (bytes / GB).toFixed(1);

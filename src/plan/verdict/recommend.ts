@@ -18,9 +18,20 @@ const PRESSING: readonly FindingCode[] = [
 /** What a small container can live with: its one or few partitions hold all keys anyway. */
 const PRESSING_WHEN_SMALL: readonly FindingCode[] = ['value-over-20-gb', 'value-near-20-gb', 'reaches-20-gb'];
 
-export function recommend(candidates: readonly CandidateResult[], source: SourceFigures): Recommendation {
+/** `read` is how many documents were read. */
+export function recommend(
+  candidates: readonly CandidateResult[],
+  source: SourceFigures,
+  read: number,
+): Recommendation {
   const current = candidates.find((one) => one.current);
   if (current === undefined) return { action: 'none', why: ['the present key was not measured'], unless: [] };
+  if (read === 0)
+    return {
+      action: 'keep',
+      why: ['no document was read, so nothing could be measured'],
+      unless: ['the container has documents: then run the same command again, without --sample'],
+    };
   const isSmall = source.partitions < PARTITIONS_THAT_MATTER.value;
   const isPressing = ({ code }: KeyReason): boolean =>
     (isSmall ? PRESSING_WHEN_SMALL : PRESSING).includes(code);
@@ -37,7 +48,9 @@ export function recommend(candidates: readonly CandidateResult[], source: Source
       ...pressing.map(({ text }) => `now, ${text}`),
       ...best.verdict.gains.map(({ text }) => `with ${best.key}, ${text}`),
     ],
-    unless: best.verdict.risks.map(({ text }) => `it matters that ${text}`),
+    unless: best.verdict.risks.map(({ code, text }) =>
+      code === 'collisions-unknown' ? text : `it matters that ${text}`,
+    ),
   };
 }
 
@@ -50,7 +63,7 @@ function isUsable({ verdict }: CandidateResult, pressing: readonly KeyReason[]):
 
 function byFewestRisks(one: CandidateResult, other: CandidateResult): number {
   return (
-    one.verdict.risks.length - other.verdict.risks.length ||
+    risksOf(one) - risksOf(other) ||
     other.verdict.gains.length - one.verdict.gains.length ||
     // A value that only one document has keeps nothing together: every query by anything else asks all partitions.
     Number(isUnique(one)) - Number(isUnique(other)) ||
@@ -59,6 +72,11 @@ function byFewestRisks(one: CandidateResult, other: CandidateResult): number {
     one.paths.length - other.paths.length ||
     one.data.top1Share - other.data.top1Share
   );
+}
+
+/** What a sample cannot show says nothing about the key itself. */
+function risksOf({ verdict }: CandidateResult): number {
+  return verdict.risks.filter(({ code }) => code !== 'collisions-unknown').length;
 }
 
 function isUnique({ data }: CandidateResult): boolean {

@@ -27,6 +27,7 @@ const CODES = [
   'hot-value',
   'recency',
   'missing-values',
+  'collisions-unknown',
   'moves',
   'broken-batches',
   'fan-out',
@@ -90,7 +91,7 @@ const CANDIDATE = is.object({
   derive: is.list(is.text('template')),
   current: is.flag('the key that the container has'),
   proposed: is.nullable(is.text('why it was proposed; null: it was named')),
-  documents: is.number('that get a key, those without a value included'),
+  documents: is.whole('that get a key, those without a value included'),
   distinct: ESTIMATE,
   distinctPerLevel: is.list(ESTIMATE, 'from the first level on'),
   largest: is.list(
@@ -111,12 +112,15 @@ const CANDIDATE = is.object({
     array: is.whole(),
   }),
   missing: is.number('documents without a value at one level at least'),
+  missingBounds: BOUNDS,
   refused: is.record(is.number(), 'documents that the service would refuse, by reason'),
+  refusedBounds: BOUNDS,
   collisions: is.object({
     documents: is.number('would share the new key and the id with another document'),
     low: is.number(),
     high: is.number(),
     exact: is.flag(),
+    known: is.flag('false: a sample was read, and the figure is only a lower bound'),
     examples: is.list(is.object({ id: is.text(), key: is.text() })),
   }),
   uniqueKeyConflicts: is.nullable(is.object({ documents: is.number(), low: is.number(), high: is.number() })),
@@ -200,6 +204,12 @@ export const PLAN = is.object({
   documents: is.whole('in the source'),
   documentsBounds: BOUNDS,
   sampled: is.whole('documents that were read'),
+  leftOut: is.nullable(
+    is.object(
+      { documents: is.whole(), covered: is.number('share of all documents that figures rest on') },
+      'what changed while the source was read and is in no figure; null: a sample was read',
+    ),
+  ),
   exact: is.flag('no figure of the data is estimated'),
   takenAt: is.time(),
   readRu: is.number(),
@@ -222,7 +232,13 @@ export const PLAN = is.object({
       notes: is.list(is.text()),
     }),
   ),
-  observed: is.nullable(is.object({ seconds: is.number(), writes: is.number() })),
+  observed: is.nullable(
+    is.object({
+      seconds: is.number(),
+      writes: is.whole(),
+      updates: is.whole('of documents that were seen before, so that a move could be seen'),
+    }),
+  ),
   notes: is.list(is.text('what the figures do not cover')),
   error: is.optional(ERROR),
 });

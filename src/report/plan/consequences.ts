@@ -119,7 +119,7 @@ export function breaks({ source }: PlanResult, views: readonly CandidateView[]):
     [
       'Same key and id',
       ({ result: { data, current } }) =>
-        current ? null : [conflictText(data.collisions), examplesOf(data.collisions.examples)],
+        current ? null : [collisionsText(data.collisions), examplesOf(data.collisions.examples)],
     ],
     [
       'Unique keys',
@@ -182,6 +182,15 @@ function examplesOf(examples: CandidateView['result']['data']['collisions']['exa
       ({ id, key }) =>
         markup`<small>id <bdi class="key">${id}</bdi> in <bdi class="key">${key}</bdi></small>`,
     );
+}
+
+function collisionsText(
+  collisions: CandidateView['result']['data']['collisions'],
+): ReturnType<typeof conflictText> {
+  if (collisions.known) return conflictText(collisions);
+  const { low } = collisions;
+  const least = low > 0 ? `at least ${countText(low)}; ` : '';
+  return markup`<span class="${low > 0 ? 'alarm' : ''}">${least}a sample cannot know: run without --sample</span>`;
 }
 
 function conflictText({

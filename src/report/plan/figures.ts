@@ -1,5 +1,5 @@
 /** Figures of a plan as text. The page and the terminal use the same functions, so that a figure looks the same in both. */
-import { formatCount, formatShare } from '../../lib/counting.ts';
+import { formatCount, formatShare, pluralize } from '../../lib/counting.ts';
 import type { Bounds, PlanResult } from '../../plan/result.ts';
 import type { Bounded } from '../../plan/sketch/estimate.ts';
 import { VALUE_BYTES_ALERT, VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
@@ -61,12 +61,13 @@ export function spanText(seconds: number): string {
 }
 
 /** Returns how much of the source was read. */
-export function readText({ sampled, documents, exact }: PlanResult): string {
+export function readText({ sampled, documents, exact, leftOut }: PlanResult): string {
   if (documents.estimate === 0) return 'the container is empty';
-  const all = sampled >= documents.estimate;
-  const read = all
-    ? `all ${formatCount(sampled)} documents were read`
-    : `a sample of ${formatCount(sampled)} documents was read`;
+  if (leftOut === null) return `a sample of ${pluralize(sampled, 'document')} was read`;
+  if (leftOut.documents > 0)
+    return `${pluralize(sampled, 'document')} were read; ${formatCount(leftOut.documents)} changed meanwhile and are left out, so the figures rest on ${shareText(leftOut.covered)} of them`;
+  const read =
+    sampled === 1 ? 'the only document was read' : `all ${formatCount(sampled)} documents were read`;
   return exact ? `${read}, and every figure of the data is exact` : read;
 }
 

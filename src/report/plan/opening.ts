@@ -1,5 +1,5 @@
 /** The opening of the page: what was looked at, and the recommendation with its reasons. */
-import { pluralize } from '../../lib/counting.ts';
+import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { PlanResult } from '../../plan/result.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { bytesText, estimateText, countText, readText, sentence } from './figures.ts';
@@ -45,18 +45,17 @@ function fact(name: string, value: Markup | string): Markup {
 
 /** How certain the figures are, and what they do not cover. */
 export function certainty(result: PlanResult): Markup {
-  const { notes, observed, workload, exact, sampled, documents } = result;
-  const whole = sampled >= documents.estimate;
+  const { notes, observed, workload, exact, leftOut } = result;
   const texts = [
     `${sentence(readText(result))}. Reading cost ${countText(result.readRu)} RU.`,
     exact
       ? null
-      : whole
+      : leftOut !== null
         ? 'Counts of documents and bytes are exact. The bounds of the biggest values always contain the truth; where a figure has a range, it holds in 99 of 100 cases.'
-        : 'All figures are estimated from the sample. Each range holds in 99 of 100 cases.',
+        : 'All figures are estimated from the sample. Each range holds in 95 of 100 cases at least.',
     observed === null
       ? 'The change feed was not followed (--observe): writes are counted by the time of the last write of each document, and a document that is written often counts once.'
-      : `The change feed was followed for ${countText(observed.seconds)} s and showed ${pluralize(observed.writes, 'write')}.`,
+      : `The change feed was followed for ${countText(observed.seconds)} s and showed ${pluralize(observed.writes, 'write')}, of which ${formatCount(observed.updates)} were of a document that had been seen before: a move can be seen only among those.`,
     workload === null
       ? 'No queries were given (--workload), so nothing is known about reads. cosmig plan --print-kql prints the queries that export them.'
       : null,

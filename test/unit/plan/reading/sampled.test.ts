@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { distinctOfAll, documentsOfAll, sampleOf, shareOfAll } from '../../../../src/plan/reading/sampled.ts';
+import { exactly } from '../../../../src/plan/sketch/estimate.ts';
 import { stretchesOf } from '../../../../src/plan/reading/stretches.ts';
 
 const ALL = 40_000;
@@ -28,12 +29,12 @@ test.each(Object.entries(FEEDS))(
         return { documents: until - after };
       });
       const sample = sampleOf(parts, SHARE);
-      const found = documentsOfAll(counts.get(0) ?? 0, ALL, sample);
+      const found = documentsOfAll(counts.get(0) ?? 0, exactly(ALL), sample);
       expect(found.low).toBeLessThanOrEqual(found.high);
       if (found.low <= truth && truth <= found.high) inside.documents += 1;
       const singles = [...counts.values()].filter((count) => count === 1).length;
       const here = { estimate: counts.size, low: counts.size, high: counts.size };
-      const bounds = distinctOfAll(here, { singles, all: ALL, sample });
+      const bounds = distinctOfAll(here, { singles, all: exactly(ALL), sample });
       if (bounds.low <= distinct && distinct <= bounds.high) inside.distinct += 1;
     }
     expect(inside.documents).toBeGreaterThanOrEqual(95);
@@ -44,12 +45,12 @@ test.each(Object.entries(FEEDS))(
 test('everything was read -> exact', () => {
   const sample = sampleOf([{ documents: 10 }, { documents: 0 }, { documents: 30 }], 1);
   expect(sample).toEqual({ share: 1, stretches: 2, documents: 40 });
-  expect(documentsOfAll(10, 40, sample)).toEqual({ estimate: 10, low: 10, high: 10 });
+  expect(documentsOfAll(10, exactly(40), sample)).toEqual({ estimate: 10, low: 10, high: 10 });
   expect(shareOfAll(10, sample)).toEqual({ estimate: 0.25, low: 0.25, high: 0.25 });
 });
 
 test('nothing was read -> nothing is known', () => {
   const sample = sampleOf([], 0.05);
   expect(shareOfAll(0, sample)).toEqual({ estimate: 0, low: 0, high: 1 });
-  expect(documentsOfAll(0, 100, sample)).toEqual({ estimate: 0, low: 0, high: 100 });
+  expect(documentsOfAll(0, exactly(100), sample)).toEqual({ estimate: 0, low: 0, high: 100 });
 });

@@ -13,6 +13,7 @@ import type {
   Recommendation,
   SourceFigures,
 } from '../../../../src/plan/result.ts';
+import { exactly } from '../../../../src/plan/sketch/estimate.ts';
 import { judge, type Unjudged } from '../../../../src/plan/verdict/findings.ts';
 import { recommend } from '../../../../src/plan/verdict/recommend.ts';
 import { cars, feeds, NOW, orders, posts, tenants, type Item } from './literature.ts';
@@ -31,6 +32,7 @@ function pagesOf(items: readonly Item[]): Buffer[] {
 interface Judged {
   readonly recommendation: Recommendation;
   readonly codes: Readonly<Record<string, readonly FindingCode[]>>;
+  readonly verdicts: Readonly<Record<string, CandidateResult['verdict']>>;
 }
 
 function plan(items: readonly Item[], current: string, texts: readonly string[], partitions = 20): Judged {
@@ -59,7 +61,13 @@ function plan(items: readonly Item[], current: string, texts: readonly string[],
     writtenTs: { first: measure.totals.firstTs, last: measure.totals.lastTs },
   };
   const documents = measure.totals.documents;
-  const figures = { partitions, times: 1, sample: { share: 1, stretches: 1, documents } };
+  const figures = {
+    partitions,
+    all: exactly(documents),
+    sample: { share: 1, stretches: 1, documents },
+    isWhole: true,
+    hasPresentKey: false,
+  };
   const unjudged = candidates.map((candidate, at): Unjudged => {
     const found = measure.candidates[at];
     if (found === undefined) throw new Error('each candidate has its measure');
@@ -88,7 +96,8 @@ function plan(items: readonly Item[], current: string, texts: readonly string[],
   if (present === undefined) throw new Error('the present key is a candidate');
   const judged = unjudged.map((one): CandidateResult => ({ ...one, verdict: judge(one, present, source) }));
   return {
-    recommendation: recommend(judged, source),
+    verdicts: Object.fromEntries(judged.map(({ key, verdict }) => [key, verdict])),
+    recommendation: recommend(judged, source, documents),
     codes: Object.fromEntries(
       judged.map(({ key, verdict: { blockers, risks } }) => [
         key,
@@ -197,4 +206,26 @@ test('no candidate is better -> none, with the reason of each', () => {
   expect(recommendation.why.join('\n')).toMatch(
     /\/nowhere will not do: no document has a value at this path/,
   );
+});
+
+test('a template with a single uneven value -> what is true of its property is true of it', () => {
+  const { codes } = plan(tenants(1), '/userId', ['/pk={tenantId|lower}']);
+  expect(codes['/pk={tenantId|lower}']).toEqual(['few-values', 'uneven', 'recency']);
+});
+
+test.each([
+  ['/tenantId,/nowhere', /^no document has a value at every path that this key is made of$/],
+  ['/pk={nowhere}-{tenantId}', /^no document has a value at every path that this key is made of$/],
+  [
+    '/pk={tenantId|month}',
+    /^16,000 documents could not be stored with this key: 16,000 with a value that the template cannot use$/,
+  ],
+])('%s, which no document can have -> a blocker that says why', (key, text) => {
+  const { verdicts } = plan(tenants(1), '/tenantId', [key]);
+  expect(verdicts[key]?.blockers.map((one) => one.text)).toEqual([expect.stringMatching(text)]);
+});
+
+test('no document can have the key -> no gains', () => {
+  const key = '/pk={tenantId|month}';
+  expect(plan(tenants(1), '/tenantId', [key]).verdicts[key]?.gains).toEqual([]);
 });

@@ -28,7 +28,14 @@ describe('JSON of a plan', () => {
       value: 'Contoso Retail (Tenant A)',
       share: expect.any(Number),
     });
-    expect(other?.collisions).toEqual({ documents: 0, low: 0, high: 0, exact: false, examples: [] });
+    expect(other?.collisions).toEqual({
+      documents: 0,
+      low: 0,
+      high: 0,
+      exact: false,
+      known: true,
+      examples: [],
+    });
     expect(other?.verdict.gains.map(({ code }) => code)).toContain('even-storage');
   });
 });

@@ -139,8 +139,10 @@ export function candidate(model: Model, more: Partial<CandidateResult> = {}): Ca
       },
       types: { text: documents, number: 0, boolean: 0, null: 0, missing: 0, object: 0, array: 0 },
       missing: 0,
+      missingBounds: { low: 0, high: 0 },
       refused: {},
-      collisions: { documents: 0, low: 0, high: 0, exact: doubt === 0, examples: [] },
+      refusedBounds: { low: 0, high: 0 },
+      collisions: { documents: 0, low: 0, high: 0, exact: doubt === 0, known: true, examples: [] },
       uniqueKeyConflicts: null,
       balance: [1, 2, 4].map((factor) => ({
         bytes: balanceOf(
@@ -226,6 +228,7 @@ export function result(candidates: readonly CandidateResult[], more: Partial<Pla
     complete: true,
     documents: exactly(documents),
     sampled: documents,
+    leftOut: { documents: 0, covered: 1 },
     exact: false,
     takenAt: '2026-11-19T13:46:40.000Z',
     readRu: 412_300,
@@ -488,7 +491,7 @@ export function tenants(): PlanResult {
           'queries that name neither tenant nor user become more than a tenth',
         ],
       },
-      observed: { seconds: 600, writes: 84_210 },
+      observed: { seconds: 600, writes: 84_210, updates: 61_000 },
       workload: {
         file: 'queries-2026-11.csv',
         queries: 4,
@@ -591,6 +594,7 @@ export function crowded(): PlanResult {
   );
   return result(candidates, {
     sampled: 1_570_000,
+    leftOut: null,
     documents: { estimate: 31_400_000, low: 31_310_000, high: 31_490_000 },
     recommendation: {
       action: 'migrate',
@@ -639,6 +643,7 @@ export function attacked(): PlanResult {
     low: 6,
     high: 6,
     exact: true,
+    known: true,
     examples: ATTACKS.map((id) => ({ id, key: id })),
   };
   return result(
