@@ -5,6 +5,7 @@ import type { CutoverOrder } from '../../workflows/cutover.ts';
 import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
 import { errorJson } from '../format.ts';
+import { resultOrThrow } from './result-or-throw.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
 export async function runCutoverWithProgress(
@@ -32,7 +33,5 @@ export async function runCutoverWithProgress(
   const failed = error === undefined ? {} : { complete: false, ...errorJson(error) };
   const json = { ...ran.json, ...cutoverJson(cutover), ...failed };
   const result = { json, text: `${ran.text}\n${cutoverText(cutover)}` };
-  if (error === undefined) return result;
-  context.out.announce(result);
-  throw error;
+  return resultOrThrow(result, error, context.out);
 }

@@ -6,6 +6,7 @@ import { checkText, errorForChecks, headingOf, summaryText } from '../doctor.ts'
 import { errorJson } from '../format.ts';
 import type { DOCTOR_RESULT } from '../json/tool-results.ts';
 import type { TypeOf } from '../json/schema.ts';
+import { resultOrThrow } from './result-or-throw.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
 export async function runDoctor(context: SpecContext): Promise<Result> {
@@ -29,7 +30,5 @@ export async function runDoctor(context: SpecContext): Promise<Result> {
     ...errorJson(error),
   };
   const result = { json, text: summaryText(checks) };
-  if (error === undefined) return result;
-  out.announce(result);
-  throw error;
+  return resultOrThrow(result, error, out);
 }
