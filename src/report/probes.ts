@@ -8,7 +8,7 @@ import { safeStringify } from '../lib/json/json.ts';
 import { OWNER_ONLY } from '../lib/sqlite/file.ts';
 import { readVersion } from '../lib/version.ts';
 import { indented } from './doctor.ts';
-import { errorOfWriting } from './verify-report-file.ts';
+import { errorOfWriting } from './runs/report-file.ts';
 
 /** List price of 100 RU/s for an hour, in US cents; the service bills at least an hour. */
 const CENTS_PER_100_RU = 0.8;

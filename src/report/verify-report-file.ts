@@ -1,34 +1,12 @@
-/**
- * The report file of a comparison: what was compared, when, and every difference by name. Invariants: a path that
- * cannot be written is refused before hours of comparing, and a report that cannot be written does not lose the
- * verdict.
- */
-import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
+/** The report file of a comparison: what was compared, when, and every difference by name. */
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import type { CosmigError } from '../lib/errors.ts';
 import { OWNER_ONLY } from '../lib/sqlite/file.ts';
-import { describeFsError } from '../lib/fs-error.ts';
 import { safeStringify } from '../lib/json/json.ts';
 import { printable } from '../lib/json/printable.ts';
 import { readVersion } from '../lib/version.ts';
 import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
-
-/** Throws if the file cannot be written. Called before the comparison begins, or before the probes are asked. */
-export function refuseReport(path: string): void {
-  try {
-    // Opening a file to append does not change it. Without O_NONBLOCK, opening a named pipe would wait for a reader.
-    // Windows has no such named pipes; O_NONBLOCK is undefined there and has no effect.
-    const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
-    if (existsSync(path)) closeSync(openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK));
-    else accessSync(dirname(path), constants.W_OK);
-  } catch (error) {
-    throw new UsageError(`the report cannot be written to ${path}`, {
-      why: describeFsError(error),
-      hint: 'give --report a file in an existing folder that you may write to',
-      cause: error,
-    });
-  }
-}
+import { errorOfWriting } from './runs/report-file.ts';
 
 /** Writes the report. Returns the error if it could not be written. */
 export function writeReport(
@@ -44,17 +22,6 @@ export function writeReport(
   return errorOfWriting(path, hint, () => {
     writePieces(path, jsonPieces({ versions, ...shown, ...compared, ...lists }));
   });
-}
-
-/** Runs `write`; returns the error if the report could not be written. */
-export function errorOfWriting(path: string, hint: string, write: () => void): CosmigError | undefined {
-  try {
-    write();
-    return undefined;
-  } catch (cause) {
-    const why = describeFsError(cause);
-    return new LedgerError(`the report cannot be written to ${path}`, { why, hint, cause });
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CosmigError } from '../../lib/errors.ts';
 import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
 import { readVersion } from '../../lib/version.ts';
 import type { PlanResult } from '../../plan/result.ts';
-import { errorOfWriting } from '../verify-report-file.ts';
+import { errorOfWriting } from '../runs/report-file.ts';
 import { planPage } from './page.ts';
 
 /** Returns the error if the page could not be written: the plan itself is not lost by that. */

@@ -12,7 +12,8 @@ import { errorJson } from '../format.ts';
 import { planJson } from '../plan/json.ts';
 import { writePlanPage } from '../plan/page-file.ts';
 import { planText } from '../plan/text.ts';
-import { refuseReport } from '../verify-report-file.ts';
+import { errorOfRun, refuseReport } from './report-file.ts';
+import { resultOrThrow } from './result-or-throw.ts';
 
 /** The options of a plan, as the operator gives them. */
 export interface PlanOrder {
@@ -72,14 +73,12 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
     makePlan({ ...parts, signal: within }),
   );
   const unwritten = order.report === undefined ? undefined : writePlanPage(order.report, result);
-  const error = errorForPlan(result) ?? unwritten;
+  const error = errorOfRun(errorForPlan(result), unwritten, (text) => out.note(text));
   const shown = {
     json: { ...planJson(result), ...errorJson(error) },
-    text: planText(result, order.report ?? null),
+    text: planText(result, unwritten === undefined ? (order.report ?? null) : null),
   };
-  if (error === undefined) return shown;
-  out.announce(shown);
-  throw error;
+  return resultOrThrow(shown, error, out);
 }
 
 /** A plan in which every candidate has a blocker has no usable answer. */

@@ -17,9 +17,10 @@ import {
   reportText,
   writeProbesReport,
 } from '../probes.ts';
-import { refuseReport } from '../verify-report-file.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { loadConnections } from '../../spec/load.ts';
+import { errorOfRun, refuseReport } from './report-file.ts';
+import { resultOrThrow } from './result-or-throw.ts';
 import type { SpecContext } from './run-engine.ts';
 
 export interface ProbeAsked {
@@ -77,7 +78,7 @@ export async function runProbesFor(
     onResult,
     onProbed,
   });
-  const error = unwritten ?? errorForProbes(results);
+  const error = errorOfRun(errorForProbes(results), unwritten, (text) => out.note(text));
   const where = report === undefined || unwritten !== undefined ? [] : [reportText(report)];
   const json: TypeOf<typeof PROBES_RESULT> = {
     command: 'doctor',
@@ -86,9 +87,7 @@ export async function runProbesFor(
     ...errorJson(error),
   };
   const result = { json, text: [probesSummary(results), ...where].join('\n') };
-  if (error === undefined) return result;
-  out.announce(result);
-  throw error;
+  return resultOrThrow(result, error, out);
 }
 
 function nameFrom(text: string): ContainerName {

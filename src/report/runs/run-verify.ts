@@ -10,9 +10,11 @@ import type { VerifyProgress } from '../../verify/verify.ts';
 import type { Extent } from '../../workflows/repair.ts';
 import type { CompareProgress } from '../json/results.ts';
 import { Speed, verifyLine } from '../live-line.ts';
+import { errorOfRun, refuseReport } from './report-file.ts';
+import { resultOrThrow } from './result-or-throw.ts';
 import { runParts, skippedResult, type SpecContext } from './run-engine.ts';
 import { errorForVerdict, type Replicator } from '../verify-error.ts';
-import { refuseReport, writeReport } from '../verify-report-file.ts';
+import { writeReport } from '../verify-report-file.ts';
 import { unfinishedJson, verifyJson, verifyText } from '../verify.ts';
 
 /** The options of a comparison, as the operator or the demo chooses them. */
@@ -87,13 +89,9 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
     return ledger.migration.read().phase === 'committed' ? 'none' : 'tail';
   };
   const unequal = errorForVerdict(verdict, findReplicator);
-  if (unequal !== undefined && reportError !== undefined)
-    out.note(`${reportError.message}: ${reportError.why}`);
-  const error = unequal ?? reportError;
+  const error = errorOfRun(unequal, reportError, (text) => out.note(text));
   const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
-  if (error === undefined) return result;
-  out.announce(result);
-  throw error;
+  return resultOrThrow(result, error, out);
 }
 
 function progressShower({ clock, out }: SpecContext): (progress: VerifyProgress) => void {

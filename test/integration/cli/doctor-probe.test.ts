@@ -35,6 +35,15 @@ async function containersOf(move: Move): Promise<string[]> {
   return resources.map(({ id }) => id).toSorted();
 }
 
+const WHILE_ASKING = ['by-tenant', 'cosmig-probe', 'cosmig-probe-expiring', 'cosmig-probe-levels', 'orders'];
+
+/** A run that has created its containers, and asks. */
+async function asking(move: Move, ...more: readonly string[]): Promise<CosmigRun> {
+  const run = new CosmigRun([...ASK, ...more], { env: envOf(move), clock: systemClock });
+  while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+  return run;
+}
+
 describe('cosmig doctor --probe', () => {
   let move: Move;
 
@@ -57,15 +66,8 @@ describe('cosmig doctor --probe', () => {
   });
 
   test('Ctrl-C while it asks -> the containers are gone', async () => {
-    const run = new CosmigRun(ASK, { env: envOf(move), clock: systemClock });
-    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
-    expect(await containersOf(move)).toEqual([
-      'by-tenant',
-      'cosmig-probe',
-      'cosmig-probe-expiring',
-      'cosmig-probe-levels',
-      'orders',
-    ]);
+    const run = await asking(move);
+    expect(await containersOf(move)).toEqual(WHILE_ASKING);
     run.press('SIGINT');
     expect((await run.ended).code).toBe(130);
     expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
@@ -78,13 +80,7 @@ describe('cosmig doctor --probe', () => {
     });
     child.kill('SIGKILL');
     await child.ended;
-    expect(await containersOf(move)).toEqual([
-      'by-tenant',
-      'cosmig-probe',
-      'cosmig-probe-expiring',
-      'cosmig-probe-levels',
-      'orders',
-    ]);
+    expect(await containersOf(move)).toEqual(WHILE_ASKING);
     // Another run may be using them. It is refused by name, and nothing is removed.
     const early = await typed(move, ...ASK);
     expect([early.code, early.stderr]).toEqual([
@@ -110,8 +106,7 @@ describe('cosmig doctor --probe', () => {
   });
 
   test('two runs with the same name -> the second is refused, and the first is not disturbed', async () => {
-    const run = new CosmigRun(ASK, { env: envOf(move), clock: systemClock });
-    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+    const run = await asking(move);
     expect((await typed(move, ...ASK)).code).toBe(3);
     expect((await run.ended).code).toBe(0);
     expect(await containersOf(move)).toEqual(['by-tenant', 'orders']);
@@ -119,8 +114,7 @@ describe('cosmig doctor --probe', () => {
 
   test('the containers cannot be removed -> the report is written, and the error names them', async () => {
     const report = join(dirname(move.ledgerPath), 'probes.json');
-    const run = new CosmigRun([...ASK, '--report', report], { env: envOf(move), clock: systemClock });
-    while (!run.stdout.includes('feed-order')) await systemClock.sleep(10, new AbortController().signal);
+    const run = await asking(move, '--report', report);
     await move.admin.faults([{ match: { op: 'container' }, effect: { status: 400 } }]);
     const ran = await run.ended;
     expect([ran.code, ran.stderr]).toEqual([6, expect.stringContaining('could not be removed')]);
@@ -166,4 +160,14 @@ describe('an account that differs', () => {
       expect([ran.code, notHolding(ran)]).toEqual([4, [`${probe}: differs`]]);
     },
   );
+
+  test('and the report cannot be written -> the difference decides how the command ends', async () => {
+    await using move = await Move.open({ settings: { avad: true } });
+    await move.admin.account({ deviations: ['feed-newest-first'] });
+    // Opened like any other file, and full.
+    const ran = await typed(move, ...ASK, '--report', '/dev/full');
+    expect(ran.code).toBe(4);
+    expect(ran.stderr).toContain('the service differs from what cosmig relies on: feed-order');
+    expect(ran.stderr).toContain('the report cannot be written to /dev/full: its disk is full');
+  });
 });

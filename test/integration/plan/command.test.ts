@@ -94,6 +94,18 @@ test('plan: every candidate has a blocker -> exit code 4, after the plan', async
   expect(stderr).toMatch(/^cosmig: no candidate can be the key$/m);
 });
 
+test('plan: its page cannot be written -> the plan is printed, and does not name the page', async () => {
+  // Opened like any other file, and full.
+  const one = await plan('--candidate', '/tenantId', '--report', '/dev/full');
+  expect([one.code, one.stdout]).toEqual([
+    7,
+    expect.stringMatching(/^report +--report plan.html writes a page/m),
+  ]);
+  const none = await plan('--candidate', '/nowhere', '--report', '/dev/full');
+  expect(none.code).toBe(4);
+  expect(none.stderr).toContain('the report cannot be written to /dev/full: its disk is full');
+});
+
 test.each([
   [['--candidate', '/customerId'], 2, /the candidate \/customerId is the present key/],
   [['--candidate', 'tenantId'], 2, /a path begins with a slash/],
