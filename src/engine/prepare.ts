@@ -46,7 +46,9 @@ export async function prepare(
         : inspection.target;
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
     try {
-      await reserveTarget(parts, { source, target }, reservationOf(ledger, spec));
+      // Another process may have begun the migration during the inspection, and ended.
+      if (ledger.leases.live().length === 0)
+        await reserveTarget(parts, { source, target }, reservationOf(ledger, spec));
     } catch (error) {
       ledger.close();
       throw error;

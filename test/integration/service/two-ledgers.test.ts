@@ -78,6 +78,27 @@ describe('the reservation of the target', () => {
     expect(await inTarget(move)).toEqual([RESERVATION_ID]);
   });
 
+  test('the same ledger is begun by another process during the preflight -> the copy continues', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(5));
+    let other: Promise<unknown> | undefined;
+    tap.meddle = async ({ mode }, forward) => {
+      if (mode === 'all-versions' && other === undefined) {
+        other = move.run('copy', { onPoint: crashAt('committed') }).catch((error: unknown) => error);
+        await other;
+      }
+      return forward();
+    };
+    await move.run('copy');
+    expect(await other).toMatchObject({ message: 'the process ends here' });
+    expect(await inTarget(move)).toEqual(
+      orders(5)
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+  });
+
   test('documents arrive between the preflight and the reservation -> refused, and no reservation stays', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
