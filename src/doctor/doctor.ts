@@ -3,14 +3,12 @@
  * this machine.
  */
 import { connect, type Account } from '../cosmos/account/client.ts';
-import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { describeAccount } from '../cosmos/account/describe.ts';
 import { clockOff } from '../cosmos/account/service-time.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { differencesOf } from '../cosmos/container/settings.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
-import { Patience, logWaits } from '../cosmos/load/retry.ts';
 import { ContainerRequests, type ContainerName } from '../cosmos/transport/container-requests.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -19,7 +17,7 @@ import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import { deletesFor } from '../preflight/delete-mode.ts';
 import { ledgerBytesFor } from '../preflight/estimate.ts';
-import { INSPECTION_LIMITS, planOf, rateOf } from '../preflight/inspect.ts';
+import { inspectionCall, planOf, rateOf } from '../preflight/inspect.ts';
 import { probe, type ProbeParts } from '../preflight/permissions.ts';
 import {
   CREATE_HINT,
@@ -97,7 +95,7 @@ async function checkAccount(
   let account: Account | undefined;
   const described = await list.make(side, 'account', async () => {
     account = await connect(connections[side], { signal, clock: parts.clock });
-    const value = await describeAccount(account, callOf(parts));
+    const value = await describeAccount(account, inspectionCall(parts));
     if (value === undefined) {
       return {
         message: `${account.endpoint} answers`,
@@ -166,7 +164,7 @@ async function containerOf(
   const address = spec[side];
   const name: ContainerName = { database: address.database, container: address.container };
   const text = `${name.database}/${name.container}`;
-  const facts = await readContainer(account, name, callOf(parts));
+  const facts = await readContainer(account, name, inspectionCall(parts));
   if (facts === undefined) {
     if (side === 'source')
       throw notInAccount('source', address, 'check --source, and that the endpoint belongs to its account');
@@ -255,12 +253,12 @@ async function checkTarget(
     if (source === undefined || like === null)
       return list.skip('target', ['settings'], 'the source could not be read');
     await list.make('target', 'settings', async () => {
-      const call = callOf(parts);
+      const call = inspectionCall(parts);
       const scripts = await listScripts(source.account, like.name, call);
       await checkCreation(
         account,
         planOf({ spec, connections, like: { facts: like, scripts } }),
-        callOf(parts),
+        inspectionCall(parts),
       );
       return { message: 'it can be created with the settings of the source' };
     });
@@ -304,7 +302,7 @@ async function checkTarget(
     });
   }
   await list.make('target', 'settings', async () => {
-    const call = callOf(parts);
+    const call = inspectionCall(parts);
     const differences = differencesOf(
       { facts: like, scripts: await listScripts(source.account, like.name, call) },
       { facts, scripts: await listScripts(account, facts.name, call) },
@@ -334,13 +332,6 @@ function askedOf(
     random,
     signal,
     timeoutMs: TIMING.requestTimeoutMs,
-    patience: callOf(parts).patience,
-  };
-}
-
-function callOf({ clock, random, signal, log }: DoctorParts): ControlCall {
-  return {
-    signal,
-    patience: new Patience({ clock, random, limits: INSPECTION_LIMITS, onWait: logWaits(log, clock) }),
+    patience: inspectionCall(parts).patience,
   };
 }

@@ -94,7 +94,7 @@ export const INSPECTION_LIMITS = {
 
 export async function inspect(parts: InspectParts): Promise<Inspection> {
   const { spec, connections, accounts, random, log } = parts;
-  const call = callOf(parts);
+  const call = inspectionCall(parts);
   const { source, target } = await readBoth(parts);
   if (target !== null) refuseSame(source, target, spec);
   const rekey = rekeyOptionsOf(spec, source, target);
@@ -191,7 +191,7 @@ export async function makeTarget(
   parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
   { like }: Pick<Inspection, 'like'>,
 ): Promise<ContainerFacts> {
-  return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
+  return createTarget(parts.accounts.target, planOf({ ...parts, like }), inspectionCall(parts));
 }
 
 /**
@@ -222,7 +222,7 @@ export async function reserveTarget(
 function askingOf(parts: InspectParts): () => Asking {
   const { clock, random, signal } = parts;
   const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
-  const { patience } = callOf(parts);
+  const { patience } = inspectionCall(parts);
   return () => ({ clock, random, signal, timeoutMs, patience: patience.fresh() });
 }
 
@@ -231,7 +231,7 @@ export async function readBoth(
   parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
   const { spec, accounts } = parts;
-  const call = callOf(parts);
+  const call = inspectionCall(parts);
   const source = await readContainer(accounts.source, spec.source, call);
   if (source === undefined)
     throw notInAccount('source', spec.source, 'check --source, and that the endpoint belongs to its account');
@@ -239,7 +239,8 @@ export async function readBoth(
   return { source, target: target ?? null };
 }
 
-function callOf({
+/** Returns what a request of an inspection needs, with a patience of its own. */
+export function inspectionCall({
   clock,
   random,
   signal,

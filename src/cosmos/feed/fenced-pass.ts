@@ -192,8 +192,8 @@ export class FencedPass {
     const { side, timing } = this.#parts;
     const { requests, timeoutMs, governor } = side;
     const { pageSize } = timing;
-    const { rangeId, min, max, patience } = reader;
-    const range = { range: side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
+    const { rangeId, patience } = reader;
+    const range = side.ranges.partOf(reader);
     const mode = 'latest-version';
     const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
     try {

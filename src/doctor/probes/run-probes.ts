@@ -4,16 +4,14 @@
  * with the same name removes its containers.
  */
 import { connect, type Account } from '../../cosmos/account/client.ts';
-import type { ControlCall } from '../../cosmos/account/control-plane.ts';
 import { describeAccount } from '../../cosmos/account/describe.ts';
 import { readDatabase } from '../../cosmos/container/inspect.ts';
 import { createScratch, removeScratch, type ScratchPlan } from '../../cosmos/container/scratch.ts';
-import { Patience, logWaits } from '../../cosmos/load/retry.ts';
 import { ContainerRequests, type ContainerName } from '../../cosmos/transport/container-requests.ts';
 import { CanceledError, InternalError, NotReadyError, ServiceError } from '../../lib/errors.ts';
 import { must } from '../../lib/assert.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
-import { INSPECTION_LIMITS } from '../../preflight/inspect.ts';
+import { inspectionCall } from '../../preflight/inspect.ts';
 import { servesAllVersions } from '../../preflight/permissions.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { Connection } from '../../spec/connection.ts';
@@ -68,7 +66,7 @@ export async function runProbes(parts: ProbesParts): Promise<Probed> {
   const { connection, clock, signal, name } = parts;
   if (connection.signsInWith === 'entra-id') throw needsKey();
   using account = await connect(connection, { signal, clock });
-  const call = callOf(parts);
+  const call = inspectionCall(parts);
   const described = await describeAccount(account, call);
   const consistency = described?.consistency ?? null;
   if (consistency !== null && TOO_WEAK.has(consistency)) throw tooWeak(consistency);
@@ -161,7 +159,7 @@ async function scratchOf(account: Account, parts: ProbesParts): Promise<ScratchC
       open: () => new ContainerRequests(account, must(of, 'each container has a name')),
       keyPaths,
       clock,
-      patience: callOf(parts).patience,
+      patience: inspectionCall(parts).patience,
       signal,
       timeoutMs: TIMING.requestTimeoutMs,
     });
@@ -204,7 +202,7 @@ async function removeAll(
   let cause: unknown;
   for (const name of names) {
     try {
-      await removeScratch(account, name, { ...callOf(parts), signal: parts.abortSignal });
+      await removeScratch(account, name, { ...inspectionCall(parts), signal: parts.abortSignal });
     } catch (error) {
       cause = error;
       left.push(`${name.database}/${name.container}`);
@@ -224,13 +222,6 @@ async function removeAll(
       cause,
     },
   );
-}
-
-function callOf({ clock, random, signal, log }: ProbesParts): ControlCall {
-  return {
-    signal,
-    patience: new Patience({ clock, random, limits: INSPECTION_LIMITS, onWait: logWaits(log, clock) }),
-  };
 }
 
 function mayNotCreate({ database, container }: ContainerName, cause: unknown): NotReadyError {

@@ -95,7 +95,7 @@ export class TailProbe {
     if (etag === null) return nowhere;
     const mode: FeedMode = hasDeletes ? 'all-versions' : 'latest-version';
     try {
-      return await this.#read({ mode, etag }, { mode, range: this.#rangeOf(lease), signal });
+      return await this.#read({ mode, etag }, { mode, range: this.#side.ranges.partOf(lease), signal });
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind === 'split') {
@@ -150,11 +150,6 @@ export class TailProbe {
     }
     if (lsn === null) throw lsnMissing();
     return lsn;
-  }
-
-  #rangeOf({ rangeId, min, max }: Lease): FeedRange {
-    const range = this.#side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
-    return { range, min, max };
   }
 }
 
