@@ -90,7 +90,8 @@ describe('the reservation of the target', () => {
       }
       return forward();
     };
-    await move.run('copy');
+    // The request that is held back must not time out, or a second one would continue too early.
+    await move.run('copy', { timing: { requestTimeoutMs: 20_000 } });
     expect(await other).toMatchObject({ message: 'the process ends here' });
     expect(await inTarget(move)).toEqual(
       orders(5)
