@@ -44,6 +44,11 @@ const OPTIONS = {
     help: 'show hashes instead of key values and ids, which may be personal data',
   },
   report: { type: 'text', value: 'FILE', help: 'write a page with pictures to this file (HTML)' },
+  writeConfig: {
+    type: 'text',
+    value: 'N',
+    help: 'write cosmig.config.yaml for this candidate, named by its number in the result or by its text; overwrites nothing',
+  },
   ...PLAN_OPTIONS,
 } as const;
 
@@ -67,7 +72,7 @@ export const plan: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run({ options: { candidate, sample, maxRu, observe, created, horizon, ...rest }, ...context }) {
-    const { yes, fresh, workload, printKql, prices, hashValues, report, ...options } = rest;
+    const { yes, fresh, workload, printKql, prices, hashValues, report, writeConfig, ...options } = rest;
     return runPlan(
       { ...context, options },
       {
@@ -84,6 +89,7 @@ export const plan: Command<typeof OPTIONS> = {
         prices,
         hashesValues: hashValues,
         report,
+        config: writeConfig,
       },
     );
   },

@@ -1,16 +1,14 @@
 /** Puts together what a plan has found out: the figures of each candidate, their verdicts, and the recommendation. Pure. */
 import { describeAccount } from '../cosmos/account/describe.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import type { Script, ScriptKind } from '../cosmos/container/scripts.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
-import { allowedRu } from '../cosmos/load/ru-budget.ts';
 import type { Side } from '../cosmos/side.ts';
-import { valueAt } from '../keys/path.ts';
-import type { KeyPlan } from '../keys/plan.ts';
 import { must } from '../lib/assert.ts';
 import { pluralize } from '../lib/counting.ts';
 import { createRu, indexedBy } from '../preflight/estimate.ts';
-import { planOf, type KeyCandidate } from './candidates/candidate.ts';
-import type { FirstSample } from './candidates/first-sample.ts';
+import type { SourceSample } from '../preflight/sample.ts';
+import type { KeyCandidate } from './candidates/candidate.ts';
 import { dataFigures, writeFigures } from './figures.ts';
 import { growthOf, lifeDaysOf } from './forecast/growth.ts';
 import { costsOf } from './money/costs.ts';
@@ -35,7 +33,12 @@ export interface PlanFound extends PlanParts {
   readonly side: Side;
   readonly facts: ContainerFacts;
   readonly candidates: readonly KeyCandidate[];
-  readonly first: FirstSample;
+  /** A sample of documents with each candidate, as the preflight takes it. */
+  readonly samples: readonly SourceSample[];
+  /** RU/s that reading may use in the source, as the preflight computes them; undefined: not known. */
+  readonly sourceRu: number | undefined;
+  readonly scripts: readonly Script[] | null;
+  readonly deletes: SourceFigures['deletes'];
   readonly measured: Measured;
   readonly observed: Followed | null;
   readonly regions: Awaited<ReturnType<typeof describeAccount>>;
@@ -72,7 +75,7 @@ export function resultOf(found: PlanFound): PlanResult {
       data,
       writes: writeFigures(one, costOfWrite, read),
       growth: growthFigures(found, { candidate, measure: one, source, times }),
-      costs: costFigures(found, { candidate, source, times, prices, queriesRu }),
+      costs: costFigures(found, { candidate, at, source, times, prices, queriesRu }),
       workload,
       observed: observed?.figures[at] ?? null,
     };
@@ -139,7 +142,10 @@ function leftOutNote({ documents, covered }: NonNullable<PlanResult['leftOut']>)
   return `${pluralize(documents, 'document')} changed while the container was read and ${documents === 1 ? 'is' : 'are'} left out: the figures rest on ${share} % of all documents`;
 }
 
-function sourceFigures({ facts, measured, first, side, regions }: PlanFound, times: number): SourceFigures {
+function sourceFigures(
+  { facts, measured, samples, scripts, deletes, side, regions }: PlanFound,
+  times: number,
+): SourceFigures {
   const { totals } = measured.measure;
   const { throughput, settings } = facts;
   const ru = ruOf(throughput);
@@ -153,12 +159,23 @@ function sourceFigures({ facts, measured, first, side, regions }: PlanFound, tim
     throughputText: throughputText(throughput),
     bytes: { estimate: stored, low: stored, high: stored },
     averageBytes: totals.documents === 0 ? 0 : totals.bytes / totals.documents,
-    averageTerms: first.averageTerms,
+    averageTerms: samples[0]?.averageTerms ?? 0,
     defaultTtl: facts.defaultTtl,
     uniqueKeys: uniqueKeysOf(settings.uniqueKeyPolicy),
+    scripts: scripts === null ? null : scriptCounts(scripts),
+    deletes,
     regions: regions?.regions.length ?? 1,
     writeRegions: regions?.multiWrite === true ? regions.regions.length : 1,
     writtenTs: totals.documents === 0 ? null : { first: totals.firstTs, last: totals.lastTs },
+  };
+}
+
+function scriptCounts(scripts: readonly Script[]): NonNullable<SourceFigures['scripts']> {
+  const count = (kind: ScriptKind): number => scripts.filter((one) => one.kind === kind).length;
+  return {
+    storedProcedures: count('stored procedure'),
+    triggers: count('trigger'),
+    functions: count('function'),
   };
 }
 
@@ -208,14 +225,16 @@ function growthFigures(
 }
 
 function costFigures(
-  { facts, measured, side, spec, first }: PlanFound,
+  { facts, measured, samples, sourceRu }: PlanFound,
   {
     candidate,
+    at,
     source,
     times,
     prices,
     queriesRu,
   }: Of & {
+    readonly at: number;
     readonly times: number;
     readonly prices: Prices;
     readonly queriesRu: { readonly now: number; readonly after: number } | null;
@@ -223,15 +242,19 @@ function costFigures(
 ): Unjudged['costs'] {
   const { totals } = measured.measure;
   const documents = Math.round(totals.documents * times);
-  const keyBytes = averageKeyBytes(first.documents, planOf(candidate, facts.keyPaths));
+  const {
+    averageKeyBytes: keyBytes,
+    averageTerms,
+    readRu,
+  } = must(samples[at], 'each candidate has a sample');
   return costsOf({
     isCurrent: candidate.isCurrent,
     documents,
     sample: {
       averageBytes: source.averageBytes,
       averageKeyBytes: keyBytes,
-      averageTerms: source.averageTerms,
-      readRu: totals.documents === 0 ? 1 : measured.readRu / totals.documents,
+      averageTerms,
+      readRu,
     },
     indexed: indexedBy(facts.settings.indexingPolicy),
     storedBytes: source.bytes.estimate,
@@ -240,22 +263,10 @@ function costFigures(
     throughput: facts.throughput,
     regions: source.regions,
     writeRegions: source.writeRegions,
-    sourceRuPerSecond: allowedRu('source', spec.sourceBudget, ruOf(side.facts.throughput)),
+    sourceRuPerSecond: sourceRu,
     queriesRu,
     prices,
   });
-}
-
-/** How many bytes the key of a document has as JSON, on average. */
-function averageKeyBytes(documents: readonly unknown[], plan: KeyPlan): number {
-  let [bytes, count] = [0, 0];
-  for (const document of documents) {
-    const computed = plan.compute(plan.inputs.map((path) => valueAt(document, path)));
-    if (computed.kind === 'refused') continue;
-    bytes += Buffer.byteLength(JSON.stringify(computed.values));
-    count += 1;
-  }
-  return count === 0 ? 0 : bytes / count;
 }
 
 function workloadFigures(

@@ -5,14 +5,18 @@
 import { connect } from '../cosmos/account/client.ts';
 import { describeAccount } from '../cosmos/account/describe.ts';
 import { readContainer } from '../cosmos/container/inspect.ts';
+import { listScripts } from '../cosmos/container/scripts.ts';
+import { ruOf } from '../cosmos/container/throughput.ts';
 import { logWaits, Patience } from '../cosmos/load/retry.ts';
 import { openSide, type Side } from '../cosmos/side.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
+import { deletesFor } from '../preflight/delete-mode.ts';
 import { createRu } from '../preflight/estimate.ts';
-import { INSPECTION_LIMITS } from '../preflight/inspect.ts';
+import { INSPECTION_LIMITS, rateOf, sampleSize } from '../preflight/inspect.ts';
+import { takeSamples } from '../preflight/sample.ts';
 import { containerMissing } from '../spec/refusals.ts';
 import type { PlanSpec } from '../spec/migration-spec.ts';
 import {
@@ -61,6 +65,8 @@ export interface PlanParts extends PlanQuestion {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
+  /** Called with all candidates before the pass begins; may refuse them by throwing. */
+  readonly onCandidates?: (candidates: readonly KeyCandidate[]) => void;
   readonly onCost: (cost: PassCost) => void;
   readonly onProgress: (progress: { readonly documents: number; readonly ru: number }) => void;
 }
@@ -82,13 +88,39 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
     { account, facts, budget: spec.sourceBudget, clock, random, onWait },
     signal,
   );
-  const first = await firstSample(side, signal);
   const current = currentCandidate(facts.keyPaths);
   const others =
-    parts.candidates.length > 0 ? parts.candidates : discover(first.documents, facts.keyPaths.map(pathSteps));
+    parts.candidates.length > 0
+      ? parts.candidates
+      : discover(await firstSample(side, signal), facts.keyPaths.map(pathSteps));
   const candidates = [current, ...others];
   refuseRepeated(candidates);
   for (const candidate of candidates) if (!candidate.isCurrent) planOf(candidate, facts.keyPaths);
+  parts.onCandidates?.(candidates);
+  const scripts = await listScripts(account, spec.source, call);
+  const asking = {
+    requests: side.requests,
+    signal,
+    patience: call.patience.fresh(),
+    timeoutMs: side.timeoutMs,
+  };
+  const deletes = await deletesFor({ deletes: { kind: 'auto' } }, facts, asking);
+  const sourceRu = rateOf('source', spec.sourceBudget, facts.throughput);
+  // The sample of `cosmig copy --dry-run`, so that both estimate the migration from the same averages.
+  const samples = await takeSamples(
+    side.requests,
+    candidates.map((candidate) => ({
+      plan: planOf(candidate, facts.keyPaths),
+      kind: kindOf(candidate, facts.keyKind),
+      ttl: { mode: 'restart' } as const,
+    })),
+    {
+      ...asking,
+      governor: side.governor,
+      containerRu: ruOf(facts.throughput),
+      documentsMax: sampleSize(undefined, sourceRu),
+    },
+  );
   const show = showOf(parts.hashesValues);
   const countNow = async (): Promise<number | null> =>
     (await readContainer(account, spec.source, call))?.documentCount ?? null;
@@ -99,9 +131,21 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
     candidates,
     show: show.text,
     measured,
-    averageTerms: first.averageTerms,
+    averageTerms: samples[0]?.averageTerms ?? 0,
   });
-  return resultOf({ ...parts, side, facts, candidates, first, measured, observed, regions: described });
+  return resultOf({
+    ...parts,
+    side,
+    facts,
+    candidates,
+    samples,
+    sourceRu,
+    scripts,
+    deletes: deletes.mode === 'avad' ? 'avad' : 'reconcile',
+    measured,
+    observed,
+    regions: described,
+  });
 }
 
 /** What following the feed has shown. */

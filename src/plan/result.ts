@@ -54,10 +54,20 @@ export interface SourceFigures {
   readonly averageTerms: number;
   readonly defaultTtl: number | null;
   readonly uniqueKeys: ReadonlyArray<readonly string[]>;
+  /** Stored procedures, triggers and functions; null: this identity may not see them. */
+  readonly scripts: ScriptCounts | null;
+  /** How a migration would find deletes, as `cosmig copy --dry-run` chooses it. */
+  readonly deletes: 'avad' | 'reconcile';
   readonly regions: number;
   readonly writeRegions: number;
   /** The oldest and the newest write that was seen, in seconds since the epoch. */
   readonly writtenTs: { readonly first: number; readonly last: number } | null;
+}
+
+export interface ScriptCounts {
+  readonly storedProcedures: number;
+  readonly triggers: number;
+  readonly functions: number;
 }
 
 /** What is measured and predicted for one candidate. */
@@ -201,8 +211,10 @@ export interface CostFigures {
     readonly proposedRu: number;
     readonly hoursAtProposed: number;
     readonly initialPartitions: number;
-    /** RU/s to create the target with, so that it gets these partitions; null: a serverless account has none. */
+    /** RU/s to create the target with, so that it gets these partitions; null: it gets none of its own. */
     readonly initialRu: number | null;
+    /** The time with them, as `cosmig copy --dry-run` shows it for the config file; null: not known. */
+    readonly hoursAtInitial: number | null;
     readonly ledgerBytes: number;
     readonly dollars: number;
   } | null;

@@ -9,7 +9,7 @@ import { servesAllVersions } from './permissions.ts';
 
 /** Returns the delete mode of the migration, with notes about it for the operator. */
 export async function deletesFor(
-  spec: MigrationSpec,
+  spec: Pick<MigrationSpec, 'deletes'>,
   source: ContainerFacts,
   asking: Parameters<typeof servesAllVersions>[0],
 ): Promise<{ readonly mode: DeleteMode; readonly notes: readonly string[] }> {

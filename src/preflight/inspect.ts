@@ -165,7 +165,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
  */
 const SAMPLE = { most: 5000, least: 500, seconds: 5 } as const;
 
-function sampleSize(asked: number | undefined, ruPerSecond: number | undefined): number {
+export function sampleSize(asked: number | undefined, ruPerSecond: number | undefined): number {
   if (asked !== undefined || ruPerSecond === undefined) return asked ?? SAMPLE.most;
   return Math.min(SAMPLE.most, Math.max(SAMPLE.least, Math.round(ruPerSecond * SAMPLE.seconds)));
 }

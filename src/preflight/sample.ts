@@ -12,6 +12,7 @@ import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { decodeText, integerAt, isText } from '../documents/scalar.ts';
 import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
+import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { forEachConcurrently } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -177,41 +178,51 @@ export async function takeSample(
   options: RekeyOptions,
   call: SampleCall,
 ): Promise<SourceSample> {
+  const [sample] = await takeSamples(requests, [options], call);
+  return must(sample, 'there is a sample for each key');
+}
+
+/** Takes one sample of documents, and applies several keys to it. */
+export async function takeSamples(
+  requests: ContainerRequests,
+  keys: readonly RekeyOptions[],
+  call: SampleCall,
+): Promise<readonly SourceSample[]> {
   const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
-  const take = async (): Promise<SourceSample> => {
+  const take = async (): Promise<readonly SourceSample[]> => {
     const ranges = await readRanges(requests, { signal, timeoutMs });
     governor.setCapacity(
       containerRu,
       ranges.map(({ id }) => id),
     );
-    const tally = new SampleTally(options);
+    const tallies = keys.map((options) => new SampleTally(options));
     const most = Math.max(1, Math.floor(documentsMax / ranges.length));
     let isWhole = true;
     const work = async (range: PhysicalRange, own: AbortSignal): Promise<readonly []> => {
-      const ended = await readInto(tally, { ...call, requests, range, most, signal: own });
+      const ended = await readInto(tallies, { ...call, requests, range, most, signal: own });
       isWhole &&= ended;
       return [];
     };
     await forEachConcurrently(ranges, { limit: READERS_MAX, signal, work });
-    return tally.result(isWhole);
+    return tallies.map((tally) => tally.result(isWhole));
   };
   return retrying(take, { signal, patience, splits: 'waited-for' });
 }
 
 /** Adds up to `most` documents of one range to the sample; returns whether the range has no others. */
 async function readInto(
-  tally: SampleTally,
+  tallies: readonly SampleTally[],
   parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
     readonly requests: ContainerRequests;
     readonly range: PhysicalRange;
     readonly most: number;
   },
 ): Promise<boolean> {
-  const { requests, range, most, governor, signal, timeoutMs, patience } = parts;
+  const { requests, range, governor, signal, timeoutMs, patience } = parts;
   // Pages are small, so that the first page does not exceed a small RU budget.
-  const pageSize = Math.min(PAGE_SIZE, most);
+  const pageSize = Math.min(PAGE_SIZE, parts.most);
   const feed = new ChangeFeed(requests, { mode: 'latest-version', range: wholeOf(range), pageSize });
-  let left = most;
+  let left = parts.most;
   let pages = 0;
   for await (const page of feed.pages('beginning', {
     signal,
@@ -221,7 +232,9 @@ async function readInto(
   })) {
     if (page.status === 304) return true;
     if (pages === 0) refuseWithoutLsn(page.bytes);
-    left -= tally.add(page, requests.serviceTime.nowTs(), left);
+    const most = left;
+    const nowTs = requests.serviceTime.nowTs();
+    for (const tally of tallies) left = most - tally.add(page, nowTs, most);
     pages += 1;
     if (left <= 0 || pages === PAGES_MAX) return false;
   }

@@ -44,7 +44,8 @@ export interface SpecInput {
 
 /** With 0 in this variable Node does not check the certificates of servers. */
 const TLS_VARIABLE = 'NODE_TLS_REJECT_UNAUTHORIZED';
-const CONFIG_NAME = 'cosmig.config.yaml';
+/** The config file that is read without being named. */
+export const CONFIG_NAME = 'cosmig.config.yaml';
 
 /** Returns the spec and its connections. Throws one UsageError with every problem. */
 export function loadSpec(input: SpecInput): Checked {

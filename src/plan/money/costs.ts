@@ -23,7 +23,7 @@ export interface CostParts {
   readonly throughput: Throughput;
   readonly regions: number;
   readonly writeRegions: number;
-  /** RU/s that reading may use in the source; undefined: no limit was set, and the container's own is used. */
+  /** RU/s that reading may use in the source, as the preflight computes them; undefined: not known. */
   readonly sourceRuPerSecond: number | undefined;
   /** RU/s of the queries of the workload file, with the present key and with this one; null: no file was given. */
   readonly queriesRu: { readonly now: number; readonly after: number } | null;
@@ -51,7 +51,7 @@ function migrationOf(parts: CostParts): NonNullable<CostFigures['migration']> {
   const { sample, documents, indexed, throughput, prices } = parts;
   const billing = billingOf(parts);
   const present = ruOf(throughput);
-  const sourceRuPerSecond = parts.sourceRuPerSecond ?? present;
+  const { sourceRuPerSecond } = parts;
   const figures = (targetRuPerSecond: number | undefined): ReturnType<typeof estimate> =>
     estimate({ sample, documents, indexed, sourceRuPerSecond, targetRuPerSecond });
   const first = figures(present);
@@ -62,6 +62,7 @@ function migrationOf(parts: CostParts): NonNullable<CostFigures['migration']> {
     Math.ceil(bytesThen / BYTES_PER_NEW_PARTITION),
     Math.ceil((present ?? 0) / RU_PER_PARTITION),
   );
+  const initialRu = initialRuOf(parts, initialPartitions);
   const proposedRu = proposedRuOf({ parts, initialPartitions, sourceRu, targetRu, sourceRuPerSecond });
   const hoursAtProposed = figures(proposedRu).hours ?? 0;
   const hours = Math.max(1, Math.ceil(hoursAtProposed));
@@ -80,7 +81,8 @@ function migrationOf(parts: CostParts): NonNullable<CostFigures['migration']> {
     proposedRu,
     hoursAtProposed,
     initialPartitions,
-    initialRu: initialRuOf(parts, initialPartitions),
+    initialRu,
+    hoursAtInitial: figures(initialRu ?? undefined).hours,
     ledgerBytes: first.ledgerBytes ?? 0,
     dollars: load + storage,
   };
@@ -111,9 +113,9 @@ function proposedRuOf({
   return Math.min(carried, Math.max(roundUp(kind, fed), ruOf(throughput) ?? 0));
 }
 
-/** RU/s to create the target with, so that the service makes that many partitions; null: serverless has none. */
+/** RU/s to create the target with, so that the service makes that many partitions; null: it gets none of its own. */
 function initialRuOf({ throughput }: CostParts, initialPartitions: number): number | null {
-  if (throughput.kind === 'serverless') return null;
+  if (throughput.kind === 'serverless' || throughput.kind === 'shared') return null;
   const kind = throughput.kind === 'autoscale' ? 'autoscale' : 'manual';
   const most = initialPartitions * RU_PER_NEW_PARTITION[kind];
   return initialPartitions === 1 ? Math.min(most, roundUp(kind, ruOf(throughput) ?? 0)) : most;

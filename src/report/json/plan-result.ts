@@ -68,6 +68,10 @@ const SOURCE = is.object({
   averageTerms: is.number('indexed values of a document'),
   defaultTtl: is.nullable(is.number('seconds')),
   uniqueKeys: is.list(is.list(is.text('path'))),
+  scripts: is.nullable(
+    is.object({ storedProcedures: is.whole(), triggers: is.whole(), functions: is.whole() }),
+  ),
+  deletes: is.oneOf(['avad', 'reconcile'], 'how a migration would find deletes'),
   regions: is.whole(),
   writeRegions: is.whole(),
   writtenTs: is.nullable(is.object({ first: is.number(), last: is.number() })),
@@ -80,7 +84,8 @@ const MIGRATION_COSTS = is.object({
   proposedRu: is.number('per second'),
   hoursAtProposed: is.number(),
   initialPartitions: is.whole(),
-  initialRu: is.nullable(is.number('to create the target with; null: serverless')),
+  initialRu: is.nullable(is.number('to create the target with; null: it gets none of its own')),
+  hoursAtInitial: is.nullable(is.number('with these, as cosmig copy --dry-run shows for the config file')),
   ledgerBytes: is.number(),
   dollars: is.number(),
 });

@@ -107,6 +107,12 @@ export function costs(views: readonly CandidateView[]): Markup {
         of.migration &&
         `${pluralize(of.migration.initialPartitions, 'partition')}${of.migration.initialRu === null ? '' : `, ${ruPerSecondText(of.migration.initialRu)}`}`,
     ],
+    [
+      'With that throughput',
+      ({ result: { costs: of } }) =>
+        of.migration &&
+        (of.migration.hoursAtInitial === null ? 'not known' : hoursText(of.migration.hoursAtInitial)),
+    ],
     ['Ledger on disk', ({ result: { costs: of } }) => of.migration && bytesText(of.migration.ledgerBytes)],
     ['Migration, once', ({ result: { costs: of } }) => of.migration && dollarsText(of.migration.dollars)],
   ];
@@ -154,7 +160,13 @@ export function breaks({ source }: PlanResult, views: readonly CandidateView[]):
     ],
     [
       'Stored procedures and batches',
-      'They work within one value of the key. Those that combine documents of several new values have to be rewritten.',
+      `They work within one value of the key. Those that combine documents of several new values have to be rewritten. ${scriptsText(source.scripts)}`,
+    ],
+    [
+      'Deletes while documents are copied',
+      source.deletes === 'avad'
+        ? 'They are read from the feed of all versions and deletes, which this account has.'
+        : 'This account has no feed of all versions and deletes: deletes are found by comparing both sides, before the cutover.',
     ],
     [
       'Change feed consumers',
@@ -171,6 +183,14 @@ export function breaks({ source }: PlanResult, views: readonly CandidateView[]):
   ];
   return markup`<section aria-labelledby="breaks"><h2 id="breaks">What breaks</h2>${matrix('breaks', views, rows)}
 <dl class="always">${always.map(([name, text]) => markup`<div><dt>${name}</dt><dd>${text}</dd></div>`)}</dl></section>`;
+}
+
+/** cosmig creates the scripts in the new container, but only their authors know which keys they combine. */
+function scriptsText(scripts: PlanResult['source']['scripts']): string {
+  if (scripts === null)
+    return 'Whether the container has stored procedures, triggers or functions is not known: this identity may not see them.';
+  const { storedProcedures, triggers, functions } = scripts;
+  return `The container has ${pluralize(storedProcedures, 'stored procedure')}, ${pluralize(triggers, 'trigger')} and ${pluralize(functions, 'user-defined function')}.`;
 }
 
 const EXAMPLES_SHOWN = 3;

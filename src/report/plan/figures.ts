@@ -35,7 +35,8 @@ export function dollarsText(dollars: number): string {
 }
 
 export function hoursText(hours: number): string {
-  if (hours < 1) return `${Math.max(1, Math.round(hours * 60))} min`;
+  if (hours < 1 / 60) return 'under a minute';
+  if (hours < 1) return `${Math.round(hours * 60)} min`;
   return hours < 48
     ? `${hours < 10 ? hours.toFixed(1) : Math.round(hours)} h`
     : `${(hours / 24).toFixed(1)} days`;

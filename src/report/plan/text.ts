@@ -5,6 +5,7 @@
 import type { CandidateResult, KeyReason, PlanResult } from '../../plan/result.ts';
 import { printableLine } from '../../lib/json/printable.ts';
 import { VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
+import { CONFIG_NAME } from '../../spec/load.ts';
 import { wrapText } from '../format.ts';
 import { columnsOf, cutToColumns, padToColumns } from '../width.ts';
 import {
@@ -30,8 +31,15 @@ const VALUES_SHOWN = 3;
 /** The value of a key in front of its bar. */
 const VALUE = 26;
 
-/** `page` is the path of the HTML page; null: none was asked for. */
-export function planText(result: PlanResult, page: string | null): string {
+/** The files that were written; null: none was asked for. */
+export interface WrittenFiles {
+  /** The path of the HTML page. */
+  readonly page: string | null;
+  /** The candidate that the config file is for. */
+  readonly config: string | null;
+}
+
+export function planText(result: PlanResult, { page, config }: WrittenFiles): string {
   const views = viewsOf(result);
   const { source, recommendation: advice, notes } = result;
   const [before, key] = recommended(advice, source.key);
@@ -52,14 +60,33 @@ export function planText(result: PlanResult, page: string | null): string {
     result.documents.estimate === 0 ? [] : tableLines(views),
     ...views.map((view) => candidateLines(view, views)),
     notes.flatMap((note) => row('note', safe(note))),
-    page === null
-      ? row('report', '--report plan.html writes a page with pictures of all this')
-      : row('report', safe(page)),
+    [
+      ...row(
+        'report',
+        page === null ? '--report plan.html writes a page with pictures of all this' : safe(page),
+      ),
+      ...configLines(views, config),
+    ],
   ];
   return blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n');
+}
+
+/** How to continue with the candidate that was chosen, or that is recommended. */
+function configLines(views: readonly CandidateView[], config: string | null): string[] {
+  if (config !== null)
+    return row(
+      'config',
+      `${CONFIG_NAME} for ${safe(config)}; look through it, then run cosmig doctor and cosmig copy --dry-run`,
+    );
+  const advised = views.find(({ isRecommended, result }) => isRecommended && !result.current);
+  if (advised === undefined) return [];
+  return row(
+    'config',
+    `--write-config ${advised.mark} writes ${CONFIG_NAME} for ${safe(advised.result.key)}`,
+  );
 }
 
 interface TextColumn {

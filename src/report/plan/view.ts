@@ -1,11 +1,11 @@
-/** A candidate as it is shown everywhere: with a letter and a colour of its own, which no other candidate has. */
+/** A candidate as it is shown everywhere: with a number and a colour of its own, which no other candidate has. */
 import type { CandidateResult, PlanResult, Recommendation } from '../../plan/result.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { TONES } from '../svg/theme.ts';
 
 export interface CandidateView {
   readonly result: CandidateResult;
-  /** `now` for the present key; `A`, `B`, ... for the others. */
+  /** `now` for the present key; the others have the numbers by which --write-config names them. */
   readonly mark: string;
   /** The class that sets the colour. */
   readonly tone: string;
@@ -27,7 +27,7 @@ export function viewsOf({ candidates, recommendation }: PlanResult): readonly Ca
     const chosen = isRecommended(result, recommendation);
     return {
       result,
-      mark: result.current ? 'now' : letterOf(index - 1),
+      mark: result.current ? 'now' : String(index),
       tone: `k${index === 0 ? 0 : ((index - 1) % (TONES - 1)) + 1}`,
       isRecommended: chosen,
       tag: chosen ? advice : result.current ? 'present key' : null,
@@ -38,12 +38,6 @@ export function viewsOf({ candidates, recommendation }: PlanResult): readonly Ca
 function isRecommended(result: CandidateResult, { action, key }: Recommendation): boolean {
   if (action === 'none') return false;
   return action === 'keep' ? result.current : result.key === key;
-}
-
-/** A to Z, then AA, AB, ... */
-function letterOf(index: number): string {
-  const letter = String.fromCodePoint(65 + (index % 26));
-  return index < 26 ? letter : letterOf(Math.floor(index / 26) - 1) + letter;
 }
 
 /** The recommendation as one sentence, in parts: the key stands apart, since it may be long. */

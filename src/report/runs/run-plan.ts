@@ -9,6 +9,7 @@ import type { PlanParts } from '../../plan/plan.ts';
 import type { PlanResult } from '../../plan/result.ts';
 import { loadPlan, type SpecInput } from '../../spec/load.ts';
 import { errorJson } from '../format.ts';
+import { refuseConfig, writeConfig } from '../plan/config-file.ts';
 import { planJson } from '../plan/json.ts';
 import { writePlanPage } from '../plan/page-file.ts';
 import { planText } from '../plan/text.ts';
@@ -30,6 +31,8 @@ export interface PlanOrder {
   readonly prices: string | undefined;
   readonly hashesValues: boolean;
   readonly report: string | undefined;
+  /** The candidate for which a config file is written: its number or its text; undefined: none is written. */
+  readonly config: string | undefined;
 }
 
 type PlanContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
@@ -38,12 +41,14 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
   const { options, env, clock, signal, out, log } = context;
   const spec = loadPlan({ options, env, clock });
   if (order.report !== undefined) refuseReport(order.report);
+  if (order.config !== undefined && !order.printsKql) refuseConfig();
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { kqlFor } = await import('../../plan/workload/kql.ts');
   if (order.printsKql)
     return { json: { command: 'plan', kql: kqlFor(spec.source) }, text: kqlFor(spec.source) };
   const { makePlan } = await import('../../plan/plan.ts');
   const { parseCandidate } = await import('../../plan/candidates/candidate.ts');
+  const { chooseCandidate } = await import('../../plan/candidates/choose.ts');
   const { parsePath } = await import('../../keys/path.ts');
   const { readWorkload } = await import('../../plan/workload/read/read-workload.ts');
   const { parsePrices } = await import('../../plan/money/prices.ts');
@@ -59,6 +64,13 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
     random: systemRandom,
     log,
     say: (text) => out.note(text),
+    onCandidates: (candidates) => {
+      if (order.config !== undefined)
+        chooseCandidate(
+          order.config,
+          candidates.map(({ key, isCurrent }) => ({ key, current: isCurrent })),
+        );
+    },
     onCost: ({ ru, documents }) => {
       if (ru !== null && documents !== null)
         out.note(`reading about ${formatCount(documents)} documents will cost about ${formatCount(ru)} RU`);
@@ -73,10 +85,19 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
     makePlan({ ...parts, signal: within }),
   );
   const unwritten = order.report === undefined ? undefined : writePlanPage(order.report, result);
-  const error = errorOfRun(errorForPlan(result), unwritten, (text) => out.note(text));
+  const chosen = order.config === undefined ? undefined : chooseCandidate(order.config, result.candidates);
+  const { ledger } = options;
+  const refused =
+    chosen === undefined
+      ? undefined
+      : writeConfig({ result, candidate: chosen, spec, ledger: ledger?.at(-1) });
+  const error = errorOfRun(errorForPlan(result), unwritten ?? refused, (text) => out.note(text));
   const shown = {
     json: { ...planJson(result), ...errorJson(error) },
-    text: planText(result, unwritten === undefined ? (order.report ?? null) : null),
+    text: planText(result, {
+      page: unwritten === undefined ? (order.report ?? null) : null,
+      config: chosen === undefined || refused !== undefined ? null : chosen.key,
+    }),
   };
   return resultOrThrow(shown, error, out);
 }

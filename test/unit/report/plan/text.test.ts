@@ -6,12 +6,12 @@ import { attacked, RESULTS, tenants } from './results.ts';
 
 describe('text of a plan', () => {
   test.each(RESULTS)('%s: no line is wider than 80 columns or ends in a space', (_name, of) => {
-    const lines = planText(of(), 'plan.html').split('\n');
+    const lines = planText(of(), { page: 'plan.html', config: null }).split('\n');
     expect(lines.filter((line) => columnsOf(line) > 80 || line !== line.trimEnd())).toEqual([]);
   });
 
   test('the advice, the table and the findings', () => {
-    expect(planText(tenants(), 'plan.html')).toMatchInlineSnapshot(`
+    expect(planText(tenants(), { page: 'plan.html', config: null })).toMatchInlineSnapshot(`
       "source      shop/orders; key /tenantId; 31,400,000 documents, 35.1 GB; autoscale
                   up to 40,000 RU/s
       read        all 31,400,000 documents were read
@@ -29,9 +29,9 @@ describe('text of a plan', () => {
 
                                values   biggest   share fullest   RU/s fan-out $/month
       now /tenantId               400   15.0 GB    27 %   2.7 ×  2,475   0.2 %   2,336
-      A   /tenantId,/userId     412 k    148 MB   0.3 %   1.1 ×     24   0.2 %   1,752
-      B   /status                   5   32.9 GB    59 %   5.7 ×  5,428  99.8 %   1,752
-      C   /pk={tenan…|month}   14,120    5.4 GB   9.7 %   1.4 ×    888    42 %   1,752
+      1   /tenantId,/userId     412 k    148 MB   0.3 %   1.1 ×     24   0.2 %   1,752
+      2   /status                   5   32.9 GB    59 %   5.7 ×  5,428  99.8 %   1,752
+      3   /pk={tenan…|month}   14,120    5.4 GB   9.7 %   1.4 ×    888    42 %   1,752
 
       biggest: the value with the most bytes, and its share of all documents. fullest:
       the fullest partition against the average. RU/s: writes of the hottest value.
@@ -47,7 +47,7 @@ describe('text of a plan', () => {
         RISK      The hottest value needs 7,300 RU/s, and a partition has 6,667
                   [Microsoft's page of service quotas (SVC-7)]
 
-      A   /tenantId,/userId  (recommended)
+      1   /tenantId,/userId  (recommended)
         proposed  /tenantId is skewed, and nearly every query names /userId as well
         ["Contoso Retail …-70000"] ░                           148 MB        0.3 %
         ["Contoso Retail …-70037"] ░                           120 MB        0.2 %
@@ -59,7 +59,7 @@ describe('text of a plan', () => {
         GAIN      584 dollars less a month [prices of November 2026, West Europe]
         migration 1.6 h with 40,000 RU/s; $61.40
 
-      B   /status
+      2   /status
         delivered                  ████████████████████████   32.9 GB         59 %
         paid                       ████████                   10.9 GB         20 %
         open                       ████                        5.7 GB         10 %
@@ -72,7 +72,7 @@ describe('text of a plan', () => {
         RISK      99 % of all queries ask every partition [the threshold of Azure's
                   account dashboard]
 
-      C   /pk={tenantId}-{createdAt|month}
+      3   /pk={tenantId}-{createdAt|month}
         proposed  a time bucket for /tenantId, which is the best single path and
                   skewed
         Contoso Retail (T…-2026-01 ████                        5.4 GB        9.7 %
@@ -88,12 +88,13 @@ describe('text of a plan', () => {
       note        bytes are those of the documents; the service counts the index as
                   well, which adds about 12 %
 
-      report      plan.html"
+      report      plan.html
+      config      --write-config 1 writes cosmig.config.yaml for /tenantId,/userId"
     `);
   });
 
   test('texts of documents cannot control the terminal or look like a line of their own', () => {
-    const text = planText(attacked(), null);
+    const text = planText(attacked(), { page: null, config: null });
     expect(text).toBe(printable(text));
     expect(text).not.toMatch(/^evil/m);
     expect(text).toContain(String.raw`\u202eevil\u2066`);
