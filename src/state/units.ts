@@ -161,10 +161,7 @@ export class UnitStore {
    * Stores what settling has found, and deletes the claims and units that are settled, in one transaction. A later run
    * can settle the rest. Durable.
    */
-  settle(
-    { units = [], claims = [], rows = [], overrides = [] }: Settlement,
-    { tokens = [] }: Alongside = {},
-  ): void {
+  settle({ units = [], claims = [], rows = [], overrides = [] }: Settlement): void {
     this.#parts.transactions.durable(() => {
       for (const { unit, number: claim } of claims) this.#sql.dropClaim.run({ unit, number: claim });
       for (const unit of units) {
@@ -172,7 +169,6 @@ export class UnitStore {
         this.#drop(unit);
       }
       this.#keep({ rows, overrides });
-      for (const token of tokens) this.#parts.tokens.keep(token);
       this.#sql.keepSequence.run(this.#sequence);
     });
   }
