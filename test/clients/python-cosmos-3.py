@@ -4,31 +4,15 @@ This client signs by resource id where it is given a resource, drains the list o
 sends the protocol version 2018-09-17. Each check prints one line. The exit code is 1 if a check has failed.
 """
 import sys
-import traceback
 
 import requests
 
 import azure.cosmos.cosmos_client as cosmos_client
 import azure.cosmos.documents as documents
-import azure.cosmos.errors as errors
+
+from python_checks import check, refusal, run_checks
 
 ENDPOINT, KEY = sys.argv[1:3]
-CHECKS = []
-
-
-def check(run):
-    CHECKS.append(run)
-    return run
-
-
-def refusal(run):
-    """Returns the status of the refusal that `run` ends with."""
-    try:
-        run()
-    except errors.HTTPFailure as failure:
-        return failure.status_code
-    raise AssertionError('the request was not refused')
-
 
 client = cosmos_client.CosmosClient(ENDPOINT, {'masterKey': KEY}, documents.ConnectionPolicy())
 database = client.CreateDatabase({'id': 'python'})
@@ -142,13 +126,4 @@ def what_is_missing_is_refused():
     assert refusal(lambda: client.CreateContainer('dbs/python', keyless)) == 400
 
 
-failed = 0
-for run in CHECKS:
-    try:
-        run()
-        print('ok     %s' % run.__name__)
-    except Exception:
-        failed += 1
-        print('FAILED %s' % run.__name__)
-        traceback.print_exc(file=sys.stdout)
-sys.exit(1 if failed else 0)
+run_checks()

@@ -4,30 +4,14 @@ This client drains the list of ranges until 304, sends the container's resource 
 by itself, and reads the feeds. Each check prints one line. The exit code is 1 if a check has failed.
 """
 import sys
-import traceback
 
 import requests
 
 from azure.cosmos import CosmosClient, PartitionKey
-from azure.cosmos.exceptions import CosmosHttpResponseError
+
+from python_checks import check, refusal, run_checks
 
 ENDPOINT, KEY = sys.argv[1:3]
-CHECKS = []
-
-
-def check(run):
-    CHECKS.append(run)
-    return run
-
-
-def refusal(run):
-    """Returns the status of the refusal that `run` ends with."""
-    try:
-        run()
-    except CosmosHttpResponseError as failure:
-        return failure.status_code
-    raise AssertionError('the request was not refused')
-
 
 client = CosmosClient(ENDPOINT, KEY)
 database = client.create_database_if_not_exists('python4')
@@ -141,13 +125,4 @@ def metrics():
     assert 'x-ms-documentdb-query-metrics' in headers and 'x-ms-cosmos-index-utilization' in headers, headers
 
 
-failed = 0
-for run in CHECKS:
-    try:
-        run()
-        print('ok     %s' % run.__name__)
-    except Exception:
-        failed += 1
-        print('FAILED %s' % run.__name__)
-        traceback.print_exc(file=sys.stdout)
-sys.exit(1 if failed else 0)
+run_checks()
