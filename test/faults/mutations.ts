@@ -1,7 +1,7 @@
 // Each rule that keeps a promise is taken out, and something must notice: `npm run mutations [-- NAME...]`.
 //   --model        only the model, without each of its rules
 //   --engine       only the engine in the world of the model, without each rule of the model and each of its own
-//   --tests        only the rules of verify and cutover
+//   --tests        only the rules that the model does not know
 //   --faults       only the fault runs, for some rules of the mover
 //   --runs N       seeds of the fault runs for each rule, 12 by default
 //   --parallel N   fault runs at once, 3 by default
