@@ -215,7 +215,9 @@ describe('load: several problems', () => {
   });
 
   test('each problem -> what, why and what to do', () => {
-    for (const problem of problems({ env: { COSMIG_TARGET_KEY: OTHER_KEY }, file: 'for: 3\nuntil: 4' })) {
+    const all = problems({ env: { COSMIG_TARGET_KEY: OTHER_KEY }, file: 'for: 3\nuntil: 4' });
+    expect(all.length).toBeGreaterThan(3);
+    for (const problem of all) {
       for (const part of [problem.from, problem.message, problem.why, problem.hint])
         expect(part).not.toBe('');
       expect(problem.hint).not.toMatch(/undefined|\n/);

@@ -76,7 +76,9 @@ test('any pages, saved and read again -> as counted one by one', () => {
       expect(levels?.pairs.collisions().estimate).toBe(0);
       expect(single?.lastHour.total).toBe(seen.filter(({ ageSeconds }) => ageSeconds < 3600).length);
       expect(single?.lastDay.total).toBe(seen.filter(({ ageSeconds }) => ageSeconds < 86_400).length);
-      for (const { high, low, documents } of single?.biggest.heaviest(9) ?? []) {
+      const heaviest = single?.biggest.heaviest(9) ?? [];
+      expect(heaviest.length).toBe(Math.min(9, users));
+      for (const { high, low, documents } of heaviest) {
         const user = Number(single?.texts.of(high, low));
         const count = seen.filter((one) => one.user === user).length;
         expect(documents).toEqual({ low: count, high: count });
