@@ -106,6 +106,7 @@ export function resultOf(found: PlanFound): PlanResult {
     notes: [
       priceNote(prices),
       ...(share >= 1 ? [] : SAMPLE_NOTES),
+      ...idNotes(judged[0]?.data.refused['bad-id'] ?? 0),
       ...(leftOut === null || leftOut.documents === 0 ? [] : [leftOutNote(leftOut)]),
       ...(source.uniqueKeys.length > 0
         ? ['conflicts of unique keys under another key are not measured yet']
@@ -135,6 +136,13 @@ function withLeftOut(read: Bounded, leftOut: PlanResult['leftOut']): Bounded {
   if (leftOut === null || leftOut.documents === 0) return read;
   const high = read.high + leftOut.documents;
   return { estimate: high, low: read.low, high };
+}
+
+function idNotes(count: number): string[] {
+  if (count === 0) return [];
+  return [
+    `${pluralize(count, 'document')} without an id that the service accepts ${count === 1 ? 'is' : 'are'} in no figure of a key: no copy could have such an id`,
+  ];
 }
 
 function leftOutNote({ documents, covered }: NonNullable<PlanResult['leftOut']>): string {

@@ -2,21 +2,25 @@
  * Measures candidates for the key of a container, predicts what each would mean, and recommends one. Invariant: nothing is
  * written to a container, and a right to read is enough.
  */
-import { connect } from '../cosmos/account/client.ts';
+import { connect, type Account } from '../cosmos/account/client.ts';
+import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { describeAccount } from '../cosmos/account/describe.ts';
-import { readContainer } from '../cosmos/container/inspect.ts';
+import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
-import { logWaits, Patience } from '../cosmos/load/retry.ts';
+import { logWaits, Patience, type Wait } from '../cosmos/load/retry.ts';
 import { openSide, type Side } from '../cosmos/side.ts';
+import { troubleOf } from '../cosmos/transport/trouble.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import { deletesFor } from '../preflight/delete-mode.ts';
 import { createRu } from '../preflight/estimate.ts';
 import { INSPECTION_LIMITS, rateOf, sampleSize } from '../preflight/inspect.ts';
 import { takeSamples } from '../preflight/sample.ts';
+import type { ContainerName } from '../spec/input/values.ts';
 import { containerMissing } from '../spec/refusals.ts';
 import type { PlanSpec } from '../spec/migration-spec.ts';
 import {
@@ -69,11 +73,17 @@ export interface PlanParts extends PlanQuestion {
   readonly onCandidates?: (candidates: readonly KeyCandidate[]) => void;
   readonly onCost: (cost: PassCost) => void;
   readonly onProgress: (progress: { readonly documents: number; readonly ru: number }) => void;
+  /** Called with the reason of each wait for the service. */
+  readonly onWait: (reason: string) => void;
 }
 
 export async function makePlan(parts: PlanParts): Promise<PlanResult> {
   const { spec, clock, random, log, signal } = parts;
-  const onWait = logWaits(log, clock);
+  const logWait = logWaits(log, clock);
+  const onWait = (wait: Wait): void => {
+    logWait(wait);
+    parts.onWait(wait.trouble.what);
+  };
   using account = await connect(spec.connection, { signal, clock });
   const call = { signal, patience: new Patience({ clock, random, onWait, limits: INSPECTION_LIMITS }) };
   const facts = await readContainer(account, spec.source, call);
@@ -82,6 +92,31 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
       why: 'the account has no container of this name',
       hint: 'check the names and the endpoint',
     });
+  try {
+    return await planFor(parts, { account, facts, call, onWait });
+  } catch (error) {
+    if (signal.aborted || !mayBeGone(error)) throw error;
+    // If the service does not answer this either, the first error says why.
+    const now = await readContainer(account, spec.source, call).catch(() => facts);
+    if (now?.rid === facts.rid) throw error;
+    throw sourceIsGone(spec.source, { isRecreated: now !== undefined, cause: error });
+  }
+}
+
+/** Whether an error may come from a container that was deleted: a refusal of cosmig, or an answer that waiting cannot cure. */
+function mayBeGone(error: unknown): boolean {
+  return error instanceof NotReadyError || troubleOf(error)?.kind === 'fatal';
+}
+
+interface Opened {
+  readonly account: Account;
+  readonly facts: ContainerFacts;
+  readonly call: ControlCall;
+  readonly onWait: (wait: Wait) => void;
+}
+
+async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opened): Promise<PlanResult> {
+  const { spec, clock, random, signal } = parts;
   const described = await describeAccount(account, call);
   const side = await openSide(
     'source',
@@ -146,6 +181,23 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
     observed,
     regions: described,
   });
+}
+
+/** What was measured is of a container that no longer exists, so none of it is shown. */
+function sourceIsGone(
+  { database, container }: ContainerName,
+  { isRecreated, cause }: { readonly isRecreated: boolean; readonly cause: unknown },
+): NotReadyError {
+  return new NotReadyError(
+    `the source container ${database}/${container} was deleted${isRecreated ? ' and created again' : ''}`,
+    {
+      why: 'that happened while the plan read it, and figures of the old container say nothing about another one',
+      hint: isRecreated
+        ? 'run the same command again: it begins with the new container'
+        : 'create or restore the container, then run the same command again',
+      cause,
+    },
+  );
 }
 
 /** What following the feed has shown. */

@@ -31,6 +31,13 @@ const COMPARE_PROGRESS = is.object({
   throttled,
 });
 
+const PLAN_PROGRESS = is.object({
+  documents: is.whole('read for a plan so far'),
+  expected: is.nullable(is.whole('documents that will be read; null: not known')),
+  ru: is.number(),
+  waitsFor: is.nullable(is.text('why no document is read at the moment')),
+});
+
 const { command: _command, error: _error, sweepPending: _sweepPending, ...SNAPSHOT } = RUN;
 const RUN_PROGRESS = {
   ...SNAPSHOT,
@@ -59,7 +66,7 @@ export const PROGRESS = is.object({
     }),
     is.object(RUN_PROGRESS),
     COMPARE_PROGRESS,
-    is.object({ documents: is.whole('read for a plan so far'), ru: is.number() }),
+    PLAN_PROGRESS,
   ]),
 });
 

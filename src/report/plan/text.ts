@@ -3,6 +3,7 @@
  * what the figures do not cover. The page has the rest.
  */
 import type { CandidateResult, KeyReason, PlanResult } from '../../plan/result.ts';
+import { pluralize } from '../../lib/counting.ts';
 import { printableLine } from '../../lib/json/printable.ts';
 import { VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
 import { CONFIG_NAME } from '../../spec/load.ts';
@@ -59,6 +60,7 @@ export function planText(result: PlanResult, { page, config }: WrittenFiles): st
     ],
     result.documents.estimate === 0 ? [] : tableLines(views),
     ...views.map((view) => candidateLines(view, views)),
+    workloadLines(result),
     notes.flatMap((note) => row('note', safe(note))),
     [
       ...row(
@@ -87,6 +89,21 @@ function configLines(views: readonly CandidateView[], config: string | null): st
     'config',
     `--write-config ${advised.mark} writes ${CONFIG_NAME} for ${safe(advised.result.key)}`,
   );
+}
+
+/** What a workload file lacks: lines that could not be read, and what was assumed. The page has its queries. */
+function workloadLines({ workload }: PlanResult): string[] {
+  if (workload === null) return [];
+  const { file, queries, executions, skipped, obfuscated, notes } = workload;
+  const lost = skipped > 0 ? `; ${pluralize(skipped, 'line')} could not be read` : '';
+  return [
+    ...row(
+      'queries',
+      `${pluralize(queries, 'query shape')} with ${pluralize(executions, 'execution')} from ${safe(file)}${lost}`,
+    ),
+    ...(obfuscated === null ? [] : row('', safe(obfuscated))),
+    ...notes.flatMap((note) => row('', safe(note))),
+  ];
 }
 
 interface TextColumn {

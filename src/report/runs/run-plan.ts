@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import type { Context, Result } from '../../cli/command.ts';
 import { MismatchError, UsageError, type CosmigError } from '../../lib/errors.ts';
-import { formatCount } from '../../lib/counting.ts';
 import { describeFsError } from '../../lib/fs-error.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { PlanParts } from '../../plan/plan.ts';
@@ -13,6 +12,7 @@ import { refuseConfig, writeConfig } from '../plan/config-file.ts';
 import { planJson } from '../plan/json.ts';
 import { writePlanPage } from '../plan/page-file.ts';
 import { planText } from '../plan/text.ts';
+import { planProgress } from './plan-progress.ts';
 import { errorOfRun, refuseReport } from './report-file.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 
@@ -71,15 +71,7 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
           candidates.map(({ key, isCurrent }) => ({ key, current: isCurrent })),
         );
     },
-    onCost: ({ ru, documents }) => {
-      if (ru !== null && documents !== null)
-        out.note(`reading about ${formatCount(documents)} documents will cost about ${formatCount(ru)} RU`);
-    },
-    onProgress: ({ documents, ru }) =>
-      out.progress(
-        { documents, ru },
-        () => `plan: ${formatCount(documents)} documents read, ${formatCount(Math.round(ru))} RU`,
-      ),
+    ...planProgress(out),
   } satisfies Omit<PlanParts, 'signal'>;
   const result = await withTimeLimit(spec, { clock, signal, of: ['plan', 'cosmig plan'] }, async (within) =>
     makePlan({ ...parts, signal: within }),

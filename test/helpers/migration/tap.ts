@@ -6,6 +6,7 @@ import * as http from 'node:http';
 import type { TestEmulator } from '../emulator/emulator.ts';
 
 export interface TapRequest {
+  readonly method: string;
   readonly what: 'read-feed' | 'batch' | 'pkranges' | 'other';
   readonly mode: 'latest-version' | 'all-versions' | undefined;
   readonly container: string | undefined;
@@ -101,6 +102,7 @@ function described(
           ? 'read-feed'
           : 'other';
   return {
+    method,
     what,
     mode: mode === undefined ? undefined : mode === 'incremental feed' ? 'latest-version' : 'all-versions',
     container: container === undefined ? undefined : decodeURIComponent(container),

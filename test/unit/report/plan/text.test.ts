@@ -85,6 +85,9 @@ describe('text of a plan', () => {
         GAIN      The biggest value has 7 % of all documents instead of 29 % [a tenth:
                   one partition of ten]
 
+      queries     4 query shapes with 5,351,200 executions from queries-2026-11.csv
+                  queries of the portal are left out
+
       note        bytes are those of the documents; the service counts the index as
                   well, which adds about 12 %
 
