@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
 import { ROW_HEAD, scanKernel } from './wasm-kernel.ts';
-import type { AskedOfRows, KernelEntries, PackedNodes } from './wasm-kernel.ts';
+import type { AskedOfKeys, AskedOfRows, KernelColumns, KernelEntries, PackedNodes } from './wasm-kernel.ts';
 import { nameTree, want, wanted, type NameTree, type Wanted } from './name-tree.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { STORED_PROPERTIES, SYSTEM_PROPERTIES } from './system-properties.ts';
@@ -243,6 +243,13 @@ export class PageScan<Around = unknown> {
     const kernel = scanKernel();
     assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');
     return kernel.digest(asked, fenceLsn);
+  }
+
+  /** Computes the keys of the rows up to a fence. The columns are valid until the next call of any method. */
+  rowKeys(asked: AskedOfKeys, fenceLsn: number): KernelColumns {
+    const kernel = scanKernel();
+    assert(kernel.generation === this.#generation, 'keys are computed before another page is scanned');
+    return kernel.rowKeys(asked, fenceLsn);
   }
 }
 

@@ -35,6 +35,7 @@ interface KernelExports {
   ) => number;
   readonly copyKept: (row: number, from: number, until: number, to: number) => number;
   readonly digest: (fenceLsn: number, ...asked: number[]) => number;
+  readonly rowKeys: (...asked: number[]) => number;
 }
 
 /** The part of WebAssembly that this file uses. TypeScript declares WebAssembly for browsers only. */
@@ -148,6 +149,29 @@ export interface KernelEntries {
   readonly entries: Uint8Array;
 }
 
+/** Which keys the kernel computes for the rows of a page (plan/pass/key-program.ts), and from which nodes. */
+export interface AskedOfKeys {
+  readonly program: Uint32Array;
+  readonly lsn: number;
+  readonly document: number;
+  readonly id: number;
+  readonly ts: number;
+  /** A larger document gets no keys. */
+  readonly documentBytesMax: number;
+  /** How many rows each column has space for, and the size of all columns. */
+  readonly space: number;
+  readonly columnBytes: number;
+}
+
+/** The columns of the rows up to the fence. They are a view of memory that the next call overwrites. */
+export interface KernelColumns {
+  readonly taken: number;
+  readonly columns: Uint8Array;
+}
+
+/** The memory that the kernel needs for what it keeps of values and templates, and for texts. */
+const KEYS_WORK_BYTES = 16 * 1024;
+
 /** Scans one page at a time, in a memory of its own. */
 class ScanKernel {
   readonly #exports = instantiate();
@@ -229,6 +253,35 @@ class ScanKernel {
       table: new Uint32Array(buffer, tableAt, count * 2),
       entries: new Uint8Array(buffer, entriesAt, end - entriesAt),
     };
+  }
+
+  /** Computes the keys of the rows of the last scan up to a fence. */
+  rowKeys(asked: AskedOfKeys, fenceLsn: number): KernelColumns {
+    const { program, space } = asked;
+    const count = (this.#freeAt - this.#rowsAt) / this.#rowBytes;
+    assert(count <= space, 'each row has space in the columns');
+    const programAt = align(this.#freeAt);
+    const workAt = align(programAt + program.byteLength);
+    const columnsAt = align(workAt + KEYS_WORK_BYTES);
+    this.#grow(columnsAt + asked.columnBytes);
+    new Uint32Array(this.#bytes.buffer, programAt, program.length).set(program);
+    const taken = this.#exports.rowKeys(
+      this.#pageAt,
+      this.#rowsAt,
+      this.#rowBytes,
+      count,
+      fenceLsn,
+      asked.lsn,
+      asked.document,
+      asked.id,
+      asked.ts,
+      asked.documentBytesMax,
+      programAt,
+      workAt,
+      columnsAt,
+      space,
+    );
+    return { taken, columns: this.#bytes.subarray(columnsAt, columnsAt + asked.columnBytes) };
   }
 
   #run(shape: 'feed' | 'array', sizeBytes: number, cutsAt: number): { count: number } {

@@ -42,6 +42,15 @@ export function effectiveKey(kind: KeyKind, values: readonly KeyComponent[]): st
 }
 
 /**
+ * Returns where a key is in the hash space, as a number of 30 bits: the first bits of its hash. Equal parts of these
+ * numbers are equal parts of the hash space, of which physical partitions are intervals.
+ */
+export function positionOf(kind: KeyKind, values: readonly KeyComponent[]): number {
+  if (kind === 'hash-v1') return hashOfV1(values[0]) >>> 2;
+  return Number.parseInt(effectiveKey(kind, values).slice(0, 8), 16);
+}
+
+/**
  * Returns the hash space below a prefix of a hierarchical key. `max` is excluded; it sorts after every key with this
  * prefix.
  */
@@ -60,11 +69,18 @@ const out = scratchOf(512);
  * becomes U+FFFD.
  */
 function hashV1(component: KeyComponent): string {
-  const value = typeof component === 'string' ? component.substring(0, 100) : component;
-  const length = writeHashed(shared, 0, value, 0x00);
-  clearBlock(shared.view, length);
-  const end = writeOrdered(out, writeOrderedNumber(out.view, 0, murmur32(shared.view, length)), value);
+  const end = writeOrdered(out, writeOrderedNumber(out.view, 0, hashOfV1(component)), countedInV1(component));
   return out.bytes.toString('hex', 0, end).toUpperCase();
+}
+
+function hashOfV1(component: KeyComponent): number {
+  const length = writeHashed(shared, 0, countedInV1(component), 0x00);
+  clearBlock(shared.view, length);
+  return murmur32(shared.view, length);
+}
+
+function countedInV1(component: KeyComponent): KeyComponent {
+  return typeof component === 'string' ? component.substring(0, 100) : component;
 }
 
 /** Computes a V2 EPK: 128 bits of all components. The two highest bits are cleared, so an EPK is below "40". */

@@ -118,6 +118,8 @@ export class KeyPlan {
    * values.
    */
   readonly sourcePathsInTarget: readonly Path[];
+  /** How each key level is made. */
+  readonly levels: readonly Strategy[];
   readonly #steps: readonly Step[];
   /** For each key level, the index of the step that gives its value. */
   readonly #levels: readonly number[];
@@ -143,6 +145,7 @@ export class KeyPlan {
     this.additionPaths = written.map(({ path }) => path);
     this.#steps = [...written, ...read];
     this.#levels = key.map((path) => this.#steps.findIndex((one) => isSamePath(one.path, path)));
+    this.levels = this.#levels.map((index) => must(this.#steps[index], 'every level has its step').strategy);
     this.inputs = inputs;
     this.#mayMiss = mayMiss;
     this.#keyBytesMax = keyBytesMax;

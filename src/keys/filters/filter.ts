@@ -9,7 +9,20 @@ export interface Unfit {
   readonly why: string;
 }
 
+/** A part of a time in a text: a token of a pattern, the quarter, the week with its year, or a text as it is. */
+export type TimePiece = 'yyyy' | 'MM' | 'dd' | 'HH' | 'mm' | 'ss' | 'SSS' | 'quarter' | 'weekYear' | 'week';
+
+/** What a filter does, as data: the kernel applies filters to the bytes of a page (plan/pass/key-program.ts). */
+export type FilterForm =
+  | { readonly does: 'lower' | 'upper' | 'trim' }
+  | { readonly does: 'slice'; readonly start: number; readonly end: number | undefined }
+  | { readonly does: 'default'; readonly text: string }
+  | { readonly does: 'time'; readonly pieces: ReadonlyArray<TimePiece | { readonly text: string }> }
+  | { readonly does: 'hash'; readonly buckets: number }
+  | { readonly does: 'pad'; readonly digits: number };
+
 export interface Filter {
+  readonly form: FilterForm;
   /** Replaces a missing value. Only the filter `default` sets it; all others leave a missing value missing. */
   readonly standIn?: Scalar;
   apply(value: Scalar): Scalar | Unfit;

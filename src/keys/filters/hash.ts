@@ -26,6 +26,6 @@ export const hash: FilterKind = {
     const buckets = /^\d{1,7}$/.test(argument ?? '') ? Number(argument) : 0;
     if (buckets < 2 || buckets > BUCKETS_MAX)
       return { why: `hash takes a whole number from 2 to ${BUCKETS_MAX}` };
-    return { apply: (value) => bucketOf(value, buckets) };
+    return { form: { does: 'hash', buckets }, apply: (value) => bucketOf(value, buckets) };
   },
 };

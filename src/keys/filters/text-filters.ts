@@ -28,7 +28,10 @@ export const slice: FilterKind = {
     if (match === null) return { why: 'slice takes one or two whole numbers' };
     const start = Number(match[1]);
     const end = match[2] === undefined ? undefined : Number(match[2]);
-    return { apply: (value) => sliceCharacters(textOf(value), start, end) };
+    return {
+      form: { does: 'slice', start, end },
+      apply: (value) => sliceCharacters(textOf(value), start, end),
+    };
   },
 };
 
@@ -39,7 +42,7 @@ export const pad: FilterKind = {
   make(argument) {
     const digits = /^\d{1,2}$/.test(argument ?? '') ? Number(argument) : 0;
     if (digits < 1 || digits > DIGITS_MAX) return { why: `pad takes a whole number from 1 to ${DIGITS_MAX}` };
-    return { apply: (value) => padZeros(value, digits) };
+    return { form: { does: 'pad', digits }, apply: (value) => padZeros(value, digits) };
   },
 };
 
@@ -49,12 +52,12 @@ export const byDefault: FilterKind = {
   example: 'default:x',
   make(argument): Filter | Unfit {
     if (argument === undefined) return { why: 'default takes a text; the empty one is default:""' };
-    return { standIn: argument, apply: (value) => value };
+    return { form: { does: 'default', text: argument }, standIn: argument, apply: (value) => value };
   },
 };
 
-function onText(name: string, change: (text: string) => string): FilterKind {
-  return withoutArgument(name, { apply: (value) => change(textOf(value)) });
+function onText(name: 'lower' | 'upper' | 'trim', change: (text: string) => string): FilterKind {
+  return withoutArgument(name, { form: { does: name }, apply: (value) => change(textOf(value)) });
 }
 
 function sliceCharacters(text: string, start: number, end: number | undefined): string {

@@ -5,7 +5,14 @@
  * texts of periods sort as times do.
  */
 import type { Scalar } from '../../documents/scalar.ts';
-import { isUnfit, withoutArgument, type Filter, type FilterKind, type Unfit } from './filter.ts';
+import {
+  isUnfit,
+  withoutArgument,
+  type Filter,
+  type FilterForm,
+  type FilterKind,
+  type Unfit,
+} from './filter.ts';
 import { instantOf, type Instant } from './instant.ts';
 
 /**
@@ -27,12 +34,15 @@ export const day: FilterKind = bucket('day', 'yyyy-MM-dd');
 export const month: FilterKind = bucket('month', 'yyyy-MM');
 export const year: FilterKind = bucket('year', 'yyyy');
 
-export const quarter: FilterKind = plain('quarter', (instant) => {
-  const date = new Date(instant);
-  return `${digits(date.getUTCFullYear(), 4)}-Q${Math.floor(date.getUTCMonth() / 3) + 1}`;
-});
+export const quarter: FilterKind = withoutArgument(
+  'quarter',
+  onTime(['yyyy', { text: '-Q' }, 'quarter'], (instant) => {
+    const date = new Date(instant);
+    return `${digits(date.getUTCFullYear(), 4)}-Q${Math.floor(date.getUTCMonth() / 3) + 1}`;
+  }),
+);
 
-export const week: FilterKind = plain('week', weekOf);
+export const week: FilterKind = withoutArgument('week', onTime(['weekYear', { text: '-W' }, 'week'], weekOf));
 
 /** Formats a time by a pattern. */
 export const date: FilterKind = {
@@ -45,25 +55,28 @@ export const date: FilterKind = {
       const given = wrong === undefined ? '' : `, and '${wrong}' is none of them`;
       return { why: `date takes a pattern of ${Object.keys(TOKENS).join(', ')}${given}` };
     }
-    return onTime((instant) => format(parts, instant));
+    return onPattern(parts);
   },
 };
+
+type TimeForm = Extract<FilterForm, { readonly does: 'time' }>;
 
 function isToken(part: string): part is keyof typeof TOKENS {
   return Object.hasOwn(TOKENS, part);
 }
 
 function bucket(name: string, pattern: string): FilterKind {
-  const parts = pattern.split(TOKEN);
-  return plain(name, (instant) => format(parts, instant));
+  return withoutArgument(name, onPattern(pattern.split(TOKEN)));
 }
 
-function plain(name: string, textOfInstant: (instant: Instant) => string): FilterKind {
-  return withoutArgument(name, onTime(textOfInstant));
+function onPattern(parts: readonly string[]): Filter {
+  const pieces = parts.map((part) => (isToken(part) ? part : { text: part }));
+  return onTime(pieces, (instant) => format(parts, instant));
 }
 
-function onTime(textOfInstant: (instant: Instant) => string): Filter {
+function onTime(pieces: TimeForm['pieces'], textOfInstant: (instant: Instant) => string): Filter {
   return {
+    form: { does: 'time', pieces },
     apply(value: Scalar): Scalar | Unfit {
       const instant = instantOf(value);
       return isUnfit(instant) ? instant : textOfInstant(instant);

@@ -4,11 +4,11 @@
  * by filters, each after a bar. Steps and arguments with special characters are quoted.
  */
 import type { UsageError } from '../../lib/errors.ts';
-import { concat, type NamedFilter, type Placeholder } from './template.ts';
+import { concat } from './template.ts';
 import { isUnfit, type FilterKind } from '../filters/filter.ts';
 import { hash } from '../filters/hash.ts';
 import { readPath, readQuoted, readStep, wrongAt } from '../path.ts';
-import type { Path, Strategy } from './strategy.ts';
+import type { NamedFilter, Path, Placeholder, Strategy } from './strategy.ts';
 import { byDefault, lower, pad, slice, trim, upper } from '../filters/text-filters.ts';
 import { date, day, month, quarter, week, year } from '../filters/times.ts';
 

@@ -10,6 +10,7 @@ import { show } from '../show.ts';
 export function existing(path: Path): Strategy {
   return {
     paths: [path],
+    template: [{ path, filters: [] }],
     derive: ([value]) => asKey(path, value),
     explain: ([value]) => [`${printPath(path)} is ${show(value)}`],
   };

@@ -5,6 +5,7 @@
  * mover can read the values from bytes and an application from an object.
  */
 import type { KeyComponent } from '../../epk/effective-key.ts';
+import type { Filter } from '../filters/filter.ts';
 
 /** The steps of a property path: '/address/"zip code"' is ['address', 'zip code']. A path does not lead into arrays. */
 export type Path = readonly string[];
@@ -24,7 +25,27 @@ export type Derived =
   /** A value cannot be used; `why` gives the operator the reason. */
   | { readonly kind: 'invalid'; readonly path: Path; readonly why: string };
 
+/** A filter, with its text in the template. */
+export interface NamedFilter {
+  readonly text: string;
+  readonly filter: Filter;
+}
+
+/** A part of a template that is replaced by a value. */
+export interface Placeholder {
+  readonly path: Path;
+  readonly filters: readonly NamedFilter[];
+}
+
+/** A template: literal texts and placeholders, in order. */
+export type Template = ReadonlyArray<string | Placeholder>;
+
 export interface Strategy {
+  /**
+   * The template from which the strategy makes a value. A placeholder alone, without filters, gives its value unchanged.
+   * Undefined: the strategy reads a value that the document already has at the key path.
+   */
+  readonly template?: Template;
   /** The paths of the values that the strategy reads, in the order in which `derive` takes the values. */
   readonly paths: readonly Path[];
   derive(values: readonly Value[]): Derived;

@@ -6,25 +6,10 @@
  */
 import { existing, whyUnfit } from './property.ts';
 import type { Scalar } from '../../documents/scalar.ts';
-import { isUnfit, textOf, type Filter, type Unfit } from '../filters/filter.ts';
+import { isUnfit, textOf, type Unfit } from '../filters/filter.ts';
 import { isSamePath, printPath } from '../path.ts';
 import { show } from '../show.ts';
-import type { Derived, Path, Strategy, Value } from './strategy.ts';
-
-/** A filter, with its text in the template. */
-export interface NamedFilter {
-  readonly text: string;
-  readonly filter: Filter;
-}
-
-/** A part of a template that is replaced by a value. */
-export interface Placeholder {
-  readonly path: Path;
-  readonly filters: readonly NamedFilter[];
-}
-
-/** A template: literal texts and placeholders, in order. */
-export type Template = ReadonlyArray<string | Placeholder>;
+import type { Derived, Path, Placeholder, Strategy, Template, Value } from './strategy.ts';
 
 /** Returns the strategy of a template. `text` is the template as the operator wrote it. */
 export function concat(template: Template, text: string): Strategy {
@@ -39,6 +24,7 @@ export function concat(template: Template, text: string): Strategy {
   });
   return {
     paths,
+    template,
     derive: (values) => join(parts, values),
     explain: (values) => explain(parts, values, text),
   };

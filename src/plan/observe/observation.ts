@@ -11,7 +11,6 @@ import type { KeyPlan } from '../../keys/plan.ts';
 import { rekeyPaths } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
 import { isTextDue, ValueTexts } from '../pass/key-texts.ts';
-import { RowHashes } from '../pass/row-hashes.ts';
 import { RowKey } from '../pass/row-key.ts';
 import type { ObservedFigures } from '../result.ts';
 import { FrequentKeys } from '../sketch/frequent-keys.ts';
@@ -42,7 +41,6 @@ export class Observation {
   updates = 0;
   batches = 0;
   readonly #scan: PageScan;
-  readonly #hashes: RowHashes;
   readonly #identity: RowIdentity;
   readonly #present: RowKey;
   readonly #candidates: readonly Counted[];
@@ -55,12 +53,11 @@ export class Observation {
     const present = must(candidates[0], 'the present key is a candidate');
     this.#scan = latestVersionScan([...sourcePaths, ...candidates.flatMap(({ plan }) => rekeyPaths(plan))]);
     this.#identity = new RowIdentity(this.#scan, sourcePaths);
-    this.#hashes = new RowHashes(this.#scan);
-    this.#present = new RowKey(this.#scan, this.#hashes, present);
+    this.#present = new RowKey(this.#scan, present);
     this.#seen = new HashTable(candidates.length * 2);
     this.#candidates = candidates.map((parts) => ({
       parts,
-      key: new RowKey(this.#scan, this.#hashes, parts),
+      key: new RowKey(this.#scan, parts),
       writes: new FrequentKeys(),
       texts: new ValueTexts(),
       moves: 0,
@@ -71,7 +68,6 @@ export class Observation {
   /** Adds a page of changes. */
   take(page: Buffer): void {
     const scan = this.#scan.scan(page);
-    this.#hashes.nextPage();
     for (let row = 0; row < scan.count; row += 1) this.#add(row);
     this.#countBatches();
   }
@@ -102,18 +98,18 @@ export class Observation {
     const [high, low] = [this.#hash[0] ?? 0, this.#hash[1] ?? 0];
     const isKnown = this.#seen.lookUp(high, low) >= 0;
     if (isKnown) this.updates += 1;
-    const at = isKnown || this.#seen.count < DOCUMENTS_MAX ? this.#seen.find(high, low) : -1;
+    const at = isKnown || this.#seen.count < DOCUMENTS_MAX ? this.#seen.addDocuments(high, low) : -1;
     for (const [column, candidate] of this.#candidates.entries()) {
       const { key, writes, texts, parts } = candidate;
       if (!key.read(row)) continue;
       const last = (key.levels - 1) * 2;
-      const [one, other] = [key.words[last] ?? 0, key.words[last + 1] ?? 0];
+      const [other, one] = [key.words[last] ?? 0, key.words[last + 1] ?? 0];
       const entry = writes.add(one, other, 1);
       if (
         isTextDue(writes.documentsAt(entry), writes.weightAt(entry), writes.total) &&
         !texts.has(one, other)
       )
-        texts.keep(one, other, parts.show(key.values()));
+        texts.keep(one, other, parts.show(key.values));
       if (at < 0) continue;
       if (
         isKnown &&

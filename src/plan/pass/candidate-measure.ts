@@ -1,16 +1,16 @@
 /**
- * Measures one candidate over the rows of pages. The key of a row is computed by the code that would move the document,
- * so a plan and a migration cannot disagree. Invariant: a saved measure that is read again continues as if it had not
+ * Measures one candidate over the rows of pages, whose keys the kernel has computed. A row that it could not read is read
+ * by the code that would move the document, so a plan and a migration cannot disagree. Invariant: a saved measure that is read again continues as if it had not
  * been interrupted.
  */
 import type { PageScan } from '../../documents/page-scan.ts';
 import { decodeText } from '../../documents/scalar.ts';
-import type { KeyComponent, KeyKind } from '../../epk/effective-key.ts';
-import { isSamePath } from '../../keys/path.ts';
+import { positionOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import type { DocumentRefusal } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
-import type { RowHashes } from './row-hashes.ts';
+import { ROW_STATE, TYPES, type KeyColumn, type KeyColumns } from './key-columns.ts';
+import { Positions } from './key-words.ts';
 import { RowKey } from './row-key.ts';
 import { FrequentKeys } from '../sketch/frequent-keys.ts';
 import { HashHistogram } from '../sketch/hash-histogram.ts';
@@ -20,16 +20,10 @@ import { PairSample } from '../sketch/pair-sample.ts';
 import type { TypeCounts } from '../result.ts';
 import { isTextDue, ValueTexts } from './key-texts.ts';
 
-/** What all candidates need to know of a row. */
-export interface RowFacts {
-  row: number;
-  bytes: number;
-  /** When the document was last written, in seconds since the epoch. */
-  ts: number;
-  /** The first word of the hash of its id. */
-  idWord: number;
-  isOfLastDay: boolean;
-  isOfLastHour: boolean;
+/** When the last hour and the last day began, in seconds since the epoch. */
+export interface Recent {
+  readonly hourTs: number;
+  readonly dayTs: number;
 }
 
 /** A pair of documents that would get the same key and id. */
@@ -71,28 +65,23 @@ export class CandidateMeasure {
   readonly collided: CollisionExample[];
   readonly #scan: PageScan;
   readonly #key: RowKey;
-  readonly #slot = new Int32Array(2);
-  readonly #position = (): number => this.#key.position();
-  /** The nodes of the levels that are properties of the document. */
-  readonly #read: readonly number[];
+  readonly #positions: Positions | undefined;
   readonly #parts: MeasureParts;
 
-  constructor(scan: PageScan, hashes: RowHashes, parts: MeasureParts, saved?: SavedMeasure) {
-    const { plan, endTs } = parts;
+  constructor(scan: PageScan, parts: MeasureParts, saved?: SavedMeasure) {
+    const { plan, kind, endTs } = parts;
     this.#scan = scan;
     this.#parts = parts;
-    this.#key = new RowKey(scan, hashes, parts);
-    this.#read = plan.targetPaths
-      .filter((path) => !plan.additionPaths.some((added) => isSamePath(added, path)))
-      .map((path) => scan.nodeAt(path));
-    const levels = plan.targetPaths.length;
+    this.#key = new RowKey(scan, parts);
+    // The kernel computes the positions of version 2. In a hierarchical key, the first level decides the position.
+    if (kind === 'hash-v1') this.#positions = new Positions();
     this.documents = saved?.documents ?? 0;
     this.missing = saved?.missing ?? 0;
     this.types = { ...noTypes(), ...saved?.types };
     this.refused = { ...noRefusals(), ...saved?.refused };
     this.samples =
       saved?.samples.map((bytes) => KeySample.fromBytes(bytes)) ??
-      Array.from({ length: levels }, () => new KeySample());
+      plan.targetPaths.map(() => new KeySample());
     const counters = (bytes: Buffer | undefined, size?: number): FrequentKeys =>
       bytes === undefined ? new FrequentKeys(size) : FrequentKeys.fromBytes(bytes, size);
     this.biggest = counters(saved?.biggest);
@@ -105,66 +94,87 @@ export class CandidateMeasure {
     this.collided = [...(saved?.collided ?? [])];
   }
 
-  /** Adds a row. Nothing is allocated for it, because this is done for each document and candidate. */
-  add(facts: Readonly<RowFacts>): void {
-    const { row, bytes } = facts;
-    this.#countTypes(row);
+  /** Adds the rows of a page; `column` is that of this candidate. Nothing is allocated for a row, as there are many. */
+  take(columns: KeyColumns, column: KeyColumn, { hourTs, dayTs }: Recent): void {
+    const { states, words } = column;
+    const { samples, biggest, pairs } = this;
+    const { levels } = this.#key;
+    for (let i = 0; i < columns.count; i += 1) {
+      if (states[i] === ROW_STATE.odd && !this.#readOdd(columns, column, i)) continue;
+      this.documents += 1;
+      if (states[i] === ROW_STATE.keyWithoutValue) this.missing += 1;
+      const first = 2 * levels * i;
+      let isSampled = false;
+      for (let level = 0; level < levels; level += 1)
+        isSampled =
+          samples[level]?.add(words[first + 2 * level + 1] ?? 0, words[first + 2 * level] ?? 0) ?? false;
+      const low = words[first + 2 * levels - 2] ?? 0;
+      const high = words[first + 2 * levels - 1] ?? 0;
+      const bytes = columns.bytes[i] ?? 0;
+      const ts = columns.ts[i] ?? 0;
+      const row = columns.rows[i] ?? 0;
+      const at = biggest.add(high, low, bytes);
+      const weight = biggest.weightAt(at);
+      if (isTextDue(biggest.documentsAt(at), weight, biggest.total)) this.#keepText(row, high, low);
+      if (ts > dayTs) this.#countRecent(this.lastDay, row, high, low);
+      if (ts > hourTs) this.#countRecent(this.lastHour, row, high, low);
+      // A heavy value counts itself. A light one counts if the sample has it, and then stands for those that it has not.
+      const isHeavy = weight >= biggest.total * HEAVY_SHARE;
+      if (isHeavy || isSampled) {
+        const times = isHeavy ? 1 : 1 / (samples[levels - 1]?.share ?? 1);
+        const position = this.#positionOf(column, i, row, high, low);
+        this.space.add(position, bytes, ts > dayTs, times);
+        this.heat.add(position, ts, times);
+      }
+      const idWord = columns.ids[2 * i + 1] ?? 0;
+      if (pairs.takes(idWord)) this.#pair(row, idWord, columns.ids[2 * i] ?? 0, high, low);
+    }
+  }
+
+  /** Adds the types of the values on a page, in the order of `TYPES`. */
+  addTypes(counts: Int32Array): void {
+    for (const [number, type] of TYPES.entries()) this.types[type] += counts[number] ?? 0;
+  }
+
+  /** Reads a row with the code that moves documents, and completes its columns. Returns false if it has no key. */
+  #readOdd({ rows }: KeyColumns, { states, words, positions }: KeyColumn, i: number): boolean {
     const key = this.#key;
-    if (!key.read(row)) {
+    if (!key.read(rows[i] ?? 0)) {
       this.refused[must(key.refusal, 'what has no key has a reason').reason] += 1;
-      return;
+      return false;
     }
-    this.documents += 1;
-    if (key.isMissing) this.missing += 1;
-    const { words, levels } = key;
-    const samples = this.samples;
-    let sampled = -1;
-    for (let level = 0; level < levels; level += 1)
-      sampled = samples[level]?.add(words[level * 2] ?? 0, words[level * 2 + 1] ?? 0, bytes) ?? -1;
-    const high = words[levels * 2 - 2] ?? 0;
-    const low = words[levels * 2 - 1] ?? 0;
-    const at = this.#count(this.biggest, high, low, bytes);
-    if (facts.isOfLastDay) this.#count(this.lastDay, high, low, 1);
-    if (facts.isOfLastHour) this.#count(this.lastHour, high, low, 1);
-    // A heavy value counts itself. A light one counts if the sample has it, and then stands for those that it has not.
-    if (this.biggest.weightAt(at) >= this.biggest.total * HEAVY_SHARE)
-      this.#spread(facts, this.biggest.positionAt(at, this.#position), 1);
-    else if (sampled >= 0) {
-      const sample = must(samples[levels - 1], 'each level has its sample');
-      this.#spread(facts, sample.positionAt(sampled, this.#position), 1 / sample.share);
-    }
-    if (this.pairs.takes(facts.idWord)) this.#pair(facts);
-  }
-
-  #pair({ row, idWord }: Readonly<RowFacts>): void {
-    const key = this.#key;
-    key.slot(this.#slot);
-    const isCollision = this.pairs.add(idWord, this.#slot[0] ?? 0, this.#slot[1] ?? 0);
-    if (isCollision && this.collided.length < EXAMPLES_MAX)
-      this.collided.push({ id: this.#parts.show([this.#idOf(row)]), key: this.#parts.show(key.values()) });
-  }
-
-  #spread({ bytes, ts, isOfLastDay }: Readonly<RowFacts>, firstWord: number, times: number): void {
-    this.space.add(firstWord, bytes, isOfLastDay, times);
-    this.heat.add(firstWord, ts, times);
+    words.set(key.words, 2 * key.levels * i);
+    positions[i] = positionOf('multi-hash', key.values.slice(0, 1));
+    states[i] = key.values.includes(undefined) ? ROW_STATE.keyWithoutValue : ROW_STATE.key;
+    return true;
   }
 
   // oxlint-disable-next-line max-params -- an object for each document would cost more than counting it
-  #count(keys: FrequentKeys, high: number, low: number, weight: number): number {
-    const at = keys.add(high, low, weight);
-    if (isTextDue(keys.documentsAt(at), keys.weightAt(at), keys.total) && !this.texts.has(high, low))
-      this.texts.keep(high, low, this.#parts.show(this.#key.values()));
-    return at;
+  #positionOf({ positions }: KeyColumn, i: number, row: number, high: number, low: number): number {
+    if (this.#positions === undefined) return positions[i] ?? 0;
+    return this.#positions.of(high, low, () => positionOf(this.#parts.kind, this.#key.valuesOf(row)));
   }
 
-  /** Counts the kinds of the values at the key paths; a derived value is always a text. */
-  #countTypes(row: number): void {
-    const scan = this.#scan;
-    const read = this.#read;
-    for (let i = 0; i < read.length; i += 1) {
-      const start = scan.start(row, read[i] ?? 0);
-      this.types[start === 0 ? 'missing' : kindAt(scan.page, start)] += 1;
-    }
+  // oxlint-disable-next-line max-params -- an object for each document would cost more than counting it
+  #pair(row: number, idHigh: number, idLow: number, high: number, low: number): void {
+    // The hash of the id is mixed first: under the candidate /id it is the same as that of the key.
+    const isCollision = this.pairs.add(idHigh, mix(mix(idHigh) ^ high), mix(mix(idLow) ^ low));
+    if (isCollision && this.collided.length < EXAMPLES_MAX)
+      this.collided.push({ id: this.#parts.show([this.#idOf(row)]), key: this.#textOf(row) });
+  }
+
+  // oxlint-disable-next-line max-params -- an object for each document would cost more than counting it
+  #countRecent(keys: FrequentKeys, row: number, high: number, low: number): void {
+    const at = keys.add(high, low, 1);
+    if (isTextDue(keys.documentsAt(at), keys.weightAt(at), keys.total)) this.#keepText(row, high, low);
+  }
+
+  #keepText(row: number, high: number, low: number): void {
+    if (!this.texts.has(high, low)) this.texts.keep(high, low, this.#textOf(row));
+  }
+
+  #textOf(row: number): string {
+    return this.#parts.show(this.#key.valuesOf(row));
   }
 
   #idOf(row: number): string {
@@ -223,21 +233,9 @@ function noRefusals(): Record<DocumentRefusal['reason'], number> {
   };
 }
 
-/** Returns the kind of the JSON value that begins at an offset, by its first byte. */
-function kindAt(page: Buffer, start: number): keyof TypeCounts {
-  switch (page[start]) {
-    case 0x22:
-      return 'text';
-    case 0x7b:
-      return 'object';
-    case 0x5b:
-      return 'array';
-    case 0x74:
-    case 0x66:
-      return 'boolean';
-    case 0x6e:
-      return 'null';
-    default:
-      return 'number';
-  }
+/** The last step of MurmurHash3: every bit of the result depends on every bit of the word. */
+function mix(word: number): number {
+  let h = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
 }

@@ -7,14 +7,11 @@ import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { decodeNumber, decodeScalar, isComposite, type Scalar } from '../../documents/scalar.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { rekeyPaths } from '../../keys/rekey.ts';
+import { must } from '../../lib/assert.ts';
 import { History, type SavedHistory } from '../forecast/history.ts';
-import {
-  CandidateMeasure,
-  type MeasureParts,
-  type RowFacts,
-  type SavedMeasure,
-} from './candidate-measure.ts';
-import { RowHashes } from './row-hashes.ts';
+import { CandidateMeasure, type MeasureParts, type Recent, type SavedMeasure } from './candidate-measure.ts';
+import { KeyColumns, TYPES } from './key-columns.ts';
+import { writeKeyWords } from './key-words.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -55,20 +52,10 @@ export class PageMeasure {
   readonly history: History;
   readonly candidates: readonly CandidateMeasure[];
   readonly #scan: PageScan;
-  readonly #hashes: RowHashes;
-  /** The list with the id alone, in `#hashes`. */
-  readonly #idList: number;
-  readonly #nowTs: number;
+  readonly #columns: KeyColumns;
+  readonly #recent: Recent;
   /** The node of the creation date; undefined: `_ts` has to do. */
   readonly #created: number | undefined;
-  readonly #facts: RowFacts = {
-    row: 0,
-    bytes: 0,
-    ts: 0,
-    idWord: 0,
-    isOfLastDay: false,
-    isOfLastHour: false,
-  };
 
   /**
    * `nowTs` is the service's time when the plan began: the last hour and the last day end there. `created` is the path of
@@ -79,15 +66,17 @@ export class PageMeasure {
     nowTs: number,
     { saved, created }: { readonly saved?: SavedPages | undefined; readonly created?: Path | undefined } = {},
   ) {
-    this.#nowTs = nowTs;
+    this.#recent = { hourTs: nowTs - HOUR, dayTs: nowTs - DAY };
     const paths: readonly Path[] = candidates.flatMap(({ plan }) => rekeyPaths(plan));
     this.#scan = latestVersionScan(created === undefined ? paths : [...paths, created]);
     this.#created = created === undefined ? undefined : this.#scan.nodeAt(created);
     this.history = new History(nowTs, saved?.totals.history);
-    this.#hashes = new RowHashes(this.#scan);
-    this.#idList = this.#hashes.listOf([this.#scan.nodes.id]);
+    this.#columns = new KeyColumns(
+      this.#scan,
+      candidates.map(({ plan }) => plan),
+    );
     this.candidates = candidates.map(
-      (parts, at) => new CandidateMeasure(this.#scan, this.#hashes, parts, saved?.candidates[at]),
+      (parts, at) => new CandidateMeasure(this.#scan, parts, saved?.candidates[at]),
     );
     const { history: _history, ...totals } = saved?.totals ?? { history: undefined };
     this.totals = { ...NOTHING, ...totals };
@@ -97,15 +86,15 @@ export class PageMeasure {
   take(page: Buffer, fenceLsn: number, check?: (firstLsn: number) => void): Taken {
     const scan = this.#scan.scan(page);
     if (scan.count > 0) check?.(this.#numberAt(0, scan.nodes.lsn));
-    this.#hashes.nextPage();
-    let taken = 0;
-    for (let row = 0; row < scan.count; row += 1) {
-      if (this.#numberAt(row, scan.nodes.lsn) > fenceLsn) continue;
-      this.#add(row);
-      taken += 1;
+    const columns = this.#columns;
+    columns.read(fenceLsn);
+    this.#addTotals();
+    for (const [at, candidate] of this.candidates.entries()) {
+      candidate.take(columns, must(columns.keys[at], 'each candidate has its column'), this.#recent);
+      candidate.addTypes(columns.types.subarray(at * TYPES.length));
     }
-    this.totals.behind += scan.count - taken;
-    return { documents: taken, isBeyond: taken < scan.count };
+    this.totals.behind += scan.count - columns.count;
+    return { documents: columns.count, isBeyond: columns.count < scan.count };
   }
 
   /** What is saved of all documents, whatever the key. */
@@ -113,28 +102,29 @@ export class PageMeasure {
     return { ...this.totals, history: this.history.save() };
   }
 
-  #add(row: number): void {
-    const scan = this.#scan;
-    const { nodes } = scan;
-    const bytes = scan.end(row, nodes.document) - scan.start(row, nodes.document);
-    const ts = this.#numberAt(row, nodes.ts);
+  /** Adds what is counted whatever the key. */
+  #addTotals(): void {
+    const { count, rows, bytes: sizes, ts: times, ids } = this.#columns;
     const { totals } = this;
-    totals.documents += 1;
-    totals.bytes += bytes;
-    totals.bytesMax = Math.max(totals.bytesMax, bytes);
-    totals.firstTs = totals.firstTs === 0 ? ts : Math.min(totals.firstTs, ts);
-    totals.lastTs = Math.max(totals.lastTs, ts);
-    if (this.#created === undefined) this.history.add(ts, bytes);
-    else this.history.addDated(this.#scalarAt(row, this.#created), bytes);
-    const facts = this.#facts;
-    facts.row = row;
-    facts.bytes = bytes;
-    facts.ts = ts;
-    facts.idWord = this.#hashes.words[this.#hashes.read(row, this.#idList)] ?? 0;
-    facts.isOfLastDay = ts > this.#nowTs - DAY;
-    facts.isOfLastHour = ts > this.#nowTs - HOUR;
-    const { candidates } = this;
-    for (let at = 0; at < candidates.length; at += 1) candidates[at]?.add(facts);
+    for (let i = 0; i < count; i += 1) {
+      const bytes = sizes[i] ?? 0;
+      const ts = times[i] ?? 0;
+      totals.documents += 1;
+      totals.bytes += bytes;
+      totals.bytesMax = Math.max(totals.bytesMax, bytes);
+      totals.firstTs = totals.firstTs === 0 ? ts : Math.min(totals.firstTs, ts);
+      totals.lastTs = Math.max(totals.lastTs, ts);
+      const row = rows[i] ?? 0;
+      if (this.#created === undefined) this.history.add(ts, bytes);
+      else this.history.addDated(this.#scalarAt(row, this.#created), bytes);
+      if (ids[2 * i] === 0 && ids[2 * i + 1] === 0) this.#readOddId(row, i);
+    }
+  }
+
+  /** Hashes the id of a row for which the kernel has not done so. */
+  #readOddId(row: number, i: number): void {
+    const id = this.#scalarAt(row, this.#scan.nodes.id);
+    if (id !== undefined) writeKeyWords([id], this.#columns.ids.subarray(2 * i, 2 * i + 2));
   }
 
   #scalarAt(row: number, node: number): Scalar | undefined {

@@ -67,7 +67,7 @@ export interface Measured {
  */
 const TIMING: PassTiming = { checkpointMs: 2000, pageSize: 1000, saveTimesMin: 25 };
 /** The version of what is measured. A pass of an older cosmig that measured otherwise is not resumed. */
-const MEASURE = 1;
+const MEASURE = 2;
 
 export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   using store = PlanStore.open(parts.path);

@@ -10,8 +10,6 @@ import { HashTable } from './hash-table.ts';
 const VALUES_MAX = 24_576;
 
 const WEIGHT = 0;
-const DOCUMENTS = 1;
-const POSITION = 2;
 /** The median is taken of this many counters: more would hardly change it. */
 const COUNTERS_DRAWN = 1024;
 
@@ -26,7 +24,7 @@ export interface Frequent {
 export class FrequentKeys {
   /** The weight of everything that was added. */
   total = 0;
-  #table = new HashTable(3);
+  #table = new HashTable(1);
   /** The weight, and the number of documents, that a value may have lost. */
   #lostWeight = 0;
   #lostDocuments = 0;
@@ -45,9 +43,8 @@ export class FrequentKeys {
   add(high: number, low: number, weight: number): number {
     if (this.#table.count > this.#valuesMax) this.#reduce();
     this.total += weight;
-    const at = this.#table.find(high, low);
+    const at = this.#table.addDocuments(high, low);
     this.#table.add(at, WEIGHT, weight);
-    this.#table.add(at, DOCUMENTS, 1);
     return at;
   }
 
@@ -56,12 +53,7 @@ export class FrequentKeys {
   }
 
   documentsAt(at: number): number {
-    return this.#table.value(at, DOCUMENTS);
-  }
-
-  /** The position of a value in the hash space; `compute` is called once while the value has a counter. */
-  positionAt(at: number, compute: () => number): number {
-    return this.#table.once(at, POSITION, compute);
+    return this.#table.documentsAt(at);
   }
 
   /**
@@ -98,9 +90,9 @@ export class FrequentKeys {
   /** Adds the documents of another set of counters, which has seen other documents. */
   merge(other: FrequentKeys): void {
     other.#table.each((from) => {
-      const at = this.#table.find(other.#table.highOf(from), other.#table.lowOf(from));
-      for (const column of [WEIGHT, DOCUMENTS]) this.#table.add(at, column, other.#table.value(from, column));
-      this.#table.set(at, POSITION, other.#table.value(from, POSITION));
+      const [high, low] = [other.#table.highOf(from), other.#table.lowOf(from)];
+      const at = this.#table.addDocuments(high, low, other.#table.documentsAt(from));
+      this.#table.add(at, WEIGHT, other.#table.value(from, WEIGHT));
     });
     this.total += other.total;
     this.#lostWeight += other.#lostWeight;
@@ -109,19 +101,14 @@ export class FrequentKeys {
   }
 
   toBytes(): Buffer {
-    const head = Buffer.alloc(24);
-    head.writeDoubleLE(this.total, 0);
-    head.writeDoubleLE(this.#lostWeight, 8);
-    head.writeDoubleLE(this.#lostDocuments, 16);
-    return Buffer.concat([head, this.#table.toBytes()]);
+    return this.#table.toBytes([this.total, this.#lostWeight, this.#lostDocuments]);
   }
 
   static fromBytes(bytes: Buffer, valuesMax = VALUES_MAX): FrequentKeys {
     const keys = new FrequentKeys(valuesMax);
-    keys.total = bytes.readDoubleLE(0);
-    keys.#lostWeight = bytes.readDoubleLE(8);
-    keys.#lostDocuments = bytes.readDoubleLE(16);
-    keys.#table = HashTable.fromBytes(bytes.subarray(24));
+    const { table, owner } = HashTable.fromBytes(bytes);
+    [keys.total = 0, keys.#lostWeight = 0, keys.#lostDocuments = 0] = owner;
+    keys.#table = table;
     return keys;
   }
 
@@ -140,7 +127,7 @@ export class FrequentKeys {
     let forgotten = 0;
     table.rebuild((at) => {
       const left = table.value(at, WEIGHT) - taken;
-      if (left <= 0) forgotten = Math.max(forgotten, table.value(at, DOCUMENTS));
+      if (left <= 0) forgotten = Math.max(forgotten, table.documentsAt(at));
       table.set(at, WEIGHT, left);
       return left > 0;
     });
@@ -151,7 +138,7 @@ export class FrequentKeys {
   #read(at: number): Frequent {
     const table = this.#table;
     const weight = table.value(at, WEIGHT);
-    const documents = table.value(at, DOCUMENTS);
+    const documents = table.documentsAt(at);
     return {
       high: table.highOf(at),
       low: table.lowOf(at),

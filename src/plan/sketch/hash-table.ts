@@ -1,52 +1,44 @@
 /**
- * A hash table from a hash of 64 bits, given as two words, to some numbers. It uses typed arrays and linear probing,
- * because a Map with a text as key costs several times as much for each document. Invariant: at most half of the buckets
- * are taken.
+ * A hash table from a hash of 64 bits, given as two words, to a number of documents and some more numbers. It uses typed
+ * arrays and linear probing, because a Map with a text as key costs several times as much for each document. Invariant: at
+ * most five of eight buckets are taken; a bucket without documents is free.
  */
 import { assert } from '../../lib/assert.ts';
 
 const BUCKETS_MIN = 64;
-/** The bytes of the head of a saved table: the number of entries, and the number of columns. */
-const HEAD_BYTES = 8;
-
-/**
- * Memory that a table has left, by its size, for the next table that is rebuilt. Tables are rebuilt all the time, and
- * memory of megabytes that is allocated each time makes the garbage collector run for a quarter of a pass.
- */
-const spares = new Map<
-  number,
-  { taken: Uint8Array<ArrayBuffer>; hashes: Int32Array<ArrayBuffer>; values: Float64Array<ArrayBuffer> }
->();
-/** Larger than any number of columns. */
-const COLUMNS_MAX = 4096;
+/** The share of the buckets that may be taken. With more, a search would look at many. */
+const LOAD_MAX = 5 / 8;
+/** The numbers at the start of a saved table: entries, columns, and numbers of its owner. */
+const COUNTS = 3;
 
 export class HashTable {
   count = 0;
   readonly columns: number;
-  #mask = BUCKETS_MIN - 1;
-  #taken = new Uint8Array(BUCKETS_MIN);
+  #mask = 0;
+  /** The documents of each bucket; 0: the bucket is free. */
+  #documents = new Float64Array(0);
   /**
    * The two words of each hash, next to each other, so that both are in one line of the processor's cache. They are
    * signed, because V8 allocates memory for a larger number whenever it is passed on.
    */
-  #hashes = new Int32Array(2 * BUCKETS_MIN);
-  #values: Float64Array<ArrayBuffer>;
+  #hashes = new Int32Array(0);
+  #values = new Float64Array(0);
 
   constructor(columns: number) {
     this.columns = columns;
-    this.#values = new Float64Array(BUCKETS_MIN * columns);
+    this.#allocate(BUCKETS_MIN);
   }
 
-  /** Returns the bucket of a hash, which is added with zeros if it is new. Valid until the next hash is added. */
-  find(high: number, low: number): number {
+  /** Adds documents with a hash; returns its bucket, which is valid until the next call. */
+  addDocuments(high: number, low: number, documents = 1): number {
     const at = this.#search(high, low);
-    if (this.#taken[at] === 1) return at;
-    this.#taken[at] = 1;
+    const before = this.#documents[at] ?? 0;
+    this.#documents[at] = before + documents;
+    if (before !== 0) return at;
     this.#hashes[2 * at] = high;
     this.#hashes[2 * at + 1] = low;
-    for (let column = 0; column < this.columns; column += 1) this.set(at, column, 0);
     this.count += 1;
-    if (this.count * 2 <= this.#taken.length) return at;
+    if (this.count <= this.#documents.length * LOAD_MAX) return at;
     this.rebuild(() => true);
     return this.#search(high, low);
   }
@@ -54,7 +46,11 @@ export class HashTable {
   /** Returns the bucket of a hash, or -1 if the table does not have it. */
   lookUp(high: number, low: number): number {
     const at = this.#search(high, low);
-    return this.#taken[at] === 1 ? at : -1;
+    return this.#documents[at] === 0 ? -1 : at;
+  }
+
+  documentsAt(at: number): number {
+    return this.#documents[at] ?? 0;
   }
 
   value(at: number, column: number): number {
@@ -71,15 +67,6 @@ export class HashTable {
     this.#values[at * this.columns + column] = value;
   }
 
-  /** Returns a number that is computed once for each hash. Zero stands for a number that was not computed yet. */
-  once(at: number, column: number, compute: () => number): number {
-    const known = this.value(at, column);
-    if (known !== 0) return known - 1;
-    const found = compute();
-    this.set(at, column, found + 1);
-    return found;
-  }
-
   highOf(at: number): number {
     return (this.#hashes[2 * at] ?? 0) >>> 0;
   }
@@ -89,75 +76,91 @@ export class HashTable {
   }
 
   each(visit: (at: number) => void): void {
-    for (let at = 0; at < this.#taken.length; at += 1) if (this.#taken[at] === 1) visit(at);
+    const documents = this.#documents;
+    for (let at = 0; at < documents.length; at += 1) if (documents[at] !== 0) visit(at);
   }
 
-  /** Keeps the entries for which `keeps` returns true, in a table of the right size. */
+  /** Keeps the entries for which `keeps` returns true, and makes the table larger if they need it. */
   rebuild(keeps: (at: number) => boolean): void {
-    const taken = this.#taken;
     let kept = 0;
-    for (let at = 0; at < taken.length; at += 1) {
-      if (taken[at] !== 1) continue;
+    this.each((at) => {
       if (keeps(at)) kept += 1;
-      else taken[at] = 0;
+      else this.#documents[at] = 0;
+    });
+    const entries = this.#entries(kept);
+    let buckets = this.#documents.length;
+    while (kept > buckets * LOAD_MAX) buckets *= 2;
+    if (buckets > this.#documents.length) this.#allocate(buckets);
+    else {
+      this.#documents.fill(0);
+      this.#values.fill(0);
     }
-    const left = this.#clear(kept);
-    const { hashes, values } = left;
+    this.#insert(entries);
+  }
+
+  /** Returns the table as bytes, together with numbers of its owner. */
+  toBytes(owner: readonly number[]): Buffer {
+    const { documents, values, hashes } = this.#entries(this.count);
+    const head = Float64Array.of(this.count, this.columns, owner.length, ...owner);
+    return Buffer.concat([head, documents, values, hashes].map(bytesOf));
+  }
+
+  static fromBytes(bytes: Buffer): { readonly table: HashTable; readonly owner: readonly number[] } {
+    // The copy begins at a multiple of eight bytes, as typed arrays must.
+    const { buffer } = Uint8Array.from(bytes);
+    const [count = 0, columns = 0, owned = 0] = new Float64Array(buffer, 0, COUNTS);
+    const headBytes = 8 * (COUNTS + owned);
+    assert(bytes.length === headBytes + count * (16 + 8 * columns), 'a saved table is whole');
+    const table = new HashTable(columns);
+    while (count > table.#documents.length * LOAD_MAX) table.#allocate(table.#documents.length * 2);
+    table.#insert({
+      documents: new Float64Array(buffer, headBytes, count),
+      values: new Float64Array(buffer, headBytes + 8 * count, count * columns),
+      hashes: new Int32Array(buffer, headBytes + 8 * count * (1 + columns), 2 * count),
+    });
+    return { table, owner: [...new Float64Array(buffer, 8 * COUNTS, owned)] };
+  }
+
+  #allocate(buckets: number): void {
+    this.#mask = buckets - 1;
+    this.#documents = new Float64Array(buckets);
+    this.#hashes = new Int32Array(2 * buckets);
+    this.#values = new Float64Array(buckets * this.columns);
+  }
+
+  /** Copies all entries, of which there are `count`, one after the other. */
+  #entries(count: number): Entries {
     const { columns } = this;
-    for (let from = 0; from < taken.length; from += 1) {
-      if (taken[from] !== 1) continue;
-      const at = this.find(hashes[2 * from] ?? 0, hashes[2 * from + 1] ?? 0);
+    const documents = new Float64Array(count);
+    const values = new Float64Array(count * columns);
+    const hashes = new Int32Array(2 * count);
+    let to = 0;
+    for (let at = 0; at < this.#documents.length; at += 1) {
+      const found = this.#documents[at] ?? 0;
+      if (found === 0) continue;
+      documents[to] = found;
+      hashes[2 * to] = this.#hashes[2 * at] ?? 0;
+      hashes[2 * to + 1] = this.#hashes[2 * at + 1] ?? 0;
+      for (let column = 0; column < columns; column += 1)
+        values[to * columns + column] = this.#values[at * columns + column] ?? 0;
+      to += 1;
+    }
+    return { documents, values, hashes };
+  }
+
+  /** Fills the empty table with entries that are different. */
+  #insert({ documents, values, hashes }: Entries): void {
+    const { columns } = this;
+    for (let from = 0; from < documents.length; from += 1) {
+      const [high, low] = [hashes[2 * from] ?? 0, hashes[2 * from + 1] ?? 0];
+      const at = this.#search(high, low);
+      this.#documents[at] = documents[from] ?? 0;
+      this.#hashes[2 * at] = high;
+      this.#hashes[2 * at + 1] = low;
       for (let column = 0; column < columns; column += 1)
         this.#values[at * columns + column] = values[from * columns + column] ?? 0;
     }
-    spares.set(taken.length * COLUMNS_MAX + columns, left);
-  }
-
-  toBytes(): Buffer {
-    const entryBytes = 8 + 8 * this.columns;
-    const bytes = Buffer.alloc(HEAD_BYTES + this.count * entryBytes);
-    bytes.writeUInt32LE(this.count, 0);
-    bytes.writeUInt32LE(this.columns, 4);
-    let end = HEAD_BYTES;
-    this.each((at) => {
-      end = bytes.writeUInt32LE(this.highOf(at), end);
-      end = bytes.writeUInt32LE(this.lowOf(at), end);
-      for (let column = 0; column < this.columns; column += 1)
-        end = bytes.writeDoubleLE(this.value(at, column), end);
-    });
-    return bytes;
-  }
-
-  static fromBytes(bytes: Buffer): HashTable {
-    const [count, columns] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)];
-    assert(bytes.length === HEAD_BYTES + count * (8 + 8 * columns), 'a saved table is whole');
-    const table = new HashTable(columns);
-    table.#clear(count);
-    for (let entry = 0, from = HEAD_BYTES; entry < count; entry += 1, from += 8 + 8 * columns) {
-      const at = table.find(bytes.readUInt32LE(from), bytes.readUInt32LE(from + 4));
-      for (let column = 0; column < columns; column += 1)
-        table.set(at, column, bytes.readDoubleLE(from + 8 + 8 * column));
-    }
-    return table;
-  }
-
-  /** Removes everything, and makes room for some entries. Returns the memory that was used until now. */
-  #clear(count: number): {
-    readonly taken: Uint8Array<ArrayBuffer>;
-    readonly hashes: Int32Array<ArrayBuffer>;
-    readonly values: Float64Array<ArrayBuffer>;
-  } {
-    let buckets = BUCKETS_MIN;
-    while (buckets < count * 4) buckets *= 2;
-    const left = { taken: this.#taken, hashes: this.#hashes, values: this.#values };
-    const spare = spares.get(buckets * COLUMNS_MAX + this.columns);
-    spares.delete(buckets * COLUMNS_MAX + this.columns);
-    this.count = 0;
-    this.#mask = buckets - 1;
-    this.#taken = spare?.taken.fill(0) ?? new Uint8Array(buckets);
-    this.#hashes = spare?.hashes ?? new Int32Array(2 * buckets);
-    this.#values = spare?.values ?? new Float64Array(buckets * this.columns);
-    return left;
+    this.count = documents.length;
   }
 
   #search(signedOrNot: number, word: number): number {
@@ -165,10 +168,22 @@ export class HashTable {
     const low = word | 0;
     // The low word is used: a sample keeps hashes whose high word is small.
     const mask = this.#mask;
-    const taken = this.#taken;
+    const documents = this.#documents;
     const hashes = this.#hashes;
     let at = low & mask;
-    while (taken[at] === 1 && (hashes[2 * at + 1] !== low || hashes[2 * at] !== high)) at = (at + 1) & mask;
+    while (documents[at] !== 0 && (hashes[2 * at + 1] !== low || hashes[2 * at] !== high))
+      at = (at + 1) & mask;
     return at;
   }
+}
+
+/** The entries of a table without its free buckets. */
+interface Entries {
+  readonly documents: Float64Array;
+  readonly values: Float64Array;
+  readonly hashes: Int32Array;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float64Array | Int32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

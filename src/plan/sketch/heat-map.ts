@@ -52,11 +52,11 @@ export class HeatMap {
   }
 
   toBytes(): Buffer {
-    const bytes = Buffer.alloc(16 + this.#cells.length * 8);
-    bytes.writeDoubleLE(this.endTs, 0);
-    bytes.writeDoubleLE(this.#secondsPerColumn, 8);
-    this.#cells.forEach((writes, at) => bytes.writeDoubleLE(writes, 16 + at * 8));
-    return bytes;
+    const all = new Float64Array(2 + this.#cells.length);
+    all[0] = this.endTs;
+    all[1] = this.#secondsPerColumn;
+    all.set(this.#cells, 2);
+    return Buffer.from(all.buffer);
   }
 
   static fromBytes(bytes: Buffer): HeatMap {

@@ -12,10 +12,6 @@ const VALUES_MAX = 65_536;
 /** Hashes are compared by their first word, so the threshold of a sample of everything is one more than any word. */
 const EVERYTHING = 2 ** 32;
 
-const DOCUMENTS = 0;
-const BYTES = 1;
-const POSITION = 2;
-
 /** The number of documents for each value, by how many of the values have fewer. */
 export interface ItemsPerKey {
   readonly p50: number;
@@ -32,7 +28,7 @@ export class KeySample {
   constructor(valuesMax = VALUES_MAX) {
     assert(valuesMax > 1, 'a sample can be halved');
     this.#valuesMax = valuesMax;
-    this.#table = new HashTable(3);
+    this.#table = new HashTable(0);
   }
 
   /** Whether the sample has every value. */
@@ -46,22 +42,13 @@ export class KeySample {
   }
 
   /**
-   * Adds a document. `high` and `low` are two words of the hash of its key value. Returns the bucket of the value, which is
-   * valid until the next call; or -1 if the sample does not have the value.
+   * Adds a document. `high` and `low` are two words of the hash of its key value. Returns whether the sample has the value.
    */
-  add(high: number, low: number, bytes: number): number {
-    if (high >>> 0 >= this.#below) return -1;
-    const at = this.#table.find(high, low);
-    this.#table.add(at, DOCUMENTS, 1);
-    this.#table.add(at, BYTES, bytes);
-    if (this.#table.count <= this.#valuesMax) return at;
+  add(high: number, low: number): boolean {
+    if (high >>> 0 >= this.#below) return false;
+    this.#table.addDocuments(high, low);
     while (this.#table.count > this.#valuesMax) this.#halve();
-    return this.#table.lookUp(high, low);
-  }
-
-  /** The position of a value in the hash space; `compute` is called once for each value. */
-  positionAt(at: number, compute: () => number): number {
-    return this.#table.once(at, POSITION, compute);
+    return high >>> 0 < this.#below;
   }
 
   /** How many values there are. */
@@ -78,7 +65,7 @@ export class KeySample {
     let sum = 0;
     this.#table.each((at) => {
       if (left.has(at)) return;
-      const documents = this.#table.value(at, DOCUMENTS);
+      const documents = this.#table.documentsAt(at);
       sum += documents * documents;
     });
     return sum / this.share;
@@ -88,7 +75,7 @@ export class KeySample {
   singles(): number {
     let found = 0;
     this.#table.each((at) => {
-      if (this.#table.value(at, DOCUMENTS) === 1) found += 1;
+      if (this.#table.documentsAt(at) === 1) found += 1;
     });
     return Math.round(found / this.share);
   }
@@ -97,7 +84,7 @@ export class KeySample {
     const counts = new Float64Array(this.#table.count);
     let filled = 0;
     this.#table.each((at) => {
-      counts[filled] = this.#table.value(at, DOCUMENTS);
+      counts[filled] = this.#table.documentsAt(at);
       filled += 1;
     });
     counts.sort();
@@ -111,24 +98,20 @@ export class KeySample {
     this.#keepBelow();
     other.#table.each((from) => {
       const [high, low] = [other.#table.highOf(from), other.#table.lowOf(from)];
-      if (high >= this.#below) return;
-      const at = this.#table.find(high, low);
-      for (const column of [DOCUMENTS, BYTES]) this.#table.add(at, column, other.#table.value(from, column));
-      this.#table.set(at, POSITION, other.#table.value(from, POSITION));
+      if (high < this.#below) this.#table.addDocuments(high, low, other.#table.documentsAt(from));
     });
     while (this.#table.count > this.#valuesMax) this.#halve();
   }
 
   toBytes(): Buffer {
-    const head = Buffer.alloc(8);
-    head.writeDoubleLE(this.#below);
-    return Buffer.concat([head, this.#table.toBytes()]);
+    return this.#table.toBytes([this.#below]);
   }
 
   static fromBytes(bytes: Buffer, valuesMax = VALUES_MAX): KeySample {
     const sample = new KeySample(valuesMax);
-    sample.#below = bytes.readDoubleLE();
-    sample.#table = HashTable.fromBytes(bytes.subarray(8));
+    const { table, owner } = HashTable.fromBytes(bytes);
+    [sample.#below = EVERYTHING] = owner;
+    sample.#table = table;
     return sample;
   }
 

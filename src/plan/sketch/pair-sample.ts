@@ -12,13 +12,12 @@ const EVERYTHING = 2 ** 32;
 /** How many standard deviations the bounds are away, so that they contain the truth in 99 of 100 cases. */
 const DEVIATIONS = 2.576;
 
-const DOCUMENTS = 0;
 /** The first word of the hash of the id, which decides whether the sample has the pair. */
-const ID = 1;
+const ID = 0;
 
 export class PairSample {
   #below = EVERYTHING;
-  #table = new HashTable(2);
+  #table = new HashTable(1);
   readonly #pairsMax: number;
 
   constructor(pairsMax = PAIRS_MAX) {
@@ -40,10 +39,9 @@ export class PairSample {
    */
   add(idWord: number, high: number, low: number): boolean {
     if (!this.takes(idWord)) return false;
-    const at = this.#table.find(high, low);
-    this.#table.add(at, DOCUMENTS, 1);
+    const at = this.#table.addDocuments(high, low);
     this.#table.set(at, ID, idWord >>> 0);
-    const isCollision = this.#table.value(at, DOCUMENTS) > 1;
+    const isCollision = this.#table.documentsAt(at) > 1;
     while (this.#table.count > this.#pairsMax) this.#lower(this.#below / 2);
     return isCollision;
   }
@@ -54,7 +52,7 @@ export class PairSample {
     // Documents of one id are in the sample together, so the ids are what was drawn, each with its own count.
     const ofId = new Map<number, number>();
     this.#table.each((at) => {
-      const others = this.#table.value(at, DOCUMENTS) - 1;
+      const others = this.#table.documentsAt(at) - 1;
       if (others === 0) return;
       found += others;
       const id = this.#table.value(at, ID);
@@ -80,23 +78,22 @@ export class PairSample {
     other.#table.each((from) => {
       const id = other.#table.value(from, ID);
       if (!this.takes(id)) return;
-      const at = this.#table.find(other.#table.highOf(from), other.#table.lowOf(from));
-      this.#table.add(at, DOCUMENTS, other.#table.value(from, DOCUMENTS));
+      const [high, low] = [other.#table.highOf(from), other.#table.lowOf(from)];
+      const at = this.#table.addDocuments(high, low, other.#table.documentsAt(from));
       this.#table.set(at, ID, id);
     });
     while (this.#table.count > this.#pairsMax) this.#lower(this.#below / 2);
   }
 
   toBytes(): Buffer {
-    const head = Buffer.alloc(8);
-    head.writeDoubleLE(this.#below);
-    return Buffer.concat([head, this.#table.toBytes()]);
+    return this.#table.toBytes([this.#below]);
   }
 
   static fromBytes(bytes: Buffer, pairsMax = PAIRS_MAX): PairSample {
     const sample = new PairSample(pairsMax);
-    sample.#below = bytes.readDoubleLE();
-    sample.#table = HashTable.fromBytes(bytes.subarray(8));
+    const { table, owner } = HashTable.fromBytes(bytes);
+    [sample.#below = EVERYTHING] = owner;
+    sample.#table = table;
     return sample;
   }
 

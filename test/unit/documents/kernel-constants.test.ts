@@ -5,17 +5,20 @@ import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { DOCUMENT, NODE_FIELDS, NAME_BUCKETS, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
 import { DEPTH_MAX, IDENTITY_BYTES_MAX, ROW_HEAD } from '../../../src/documents/wasm-kernel.ts';
+import { FILTER, LEVEL, PART } from '../../../src/plan/pass/key-program.ts';
+import { ROW_STATE } from '../../../src/plan/pass/key-columns.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../../src/epk/encoding.ts';
 
-const SOURCE = readFileSync(new URL('../../../wasm/kernel.ts', import.meta.url), 'utf8');
+const read = (name: string): string =>
+  readFileSync(new URL(`../../../wasm/${name}`, import.meta.url), 'utf8');
+const SOURCE = read('kernel.ts');
 const CONSTANTS = new Map(
-  [...SOURCE.matchAll(/^const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)].map(([, name, value]) => [
-    name,
-    Number(value),
-  ]),
+  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts'].map(read)]
+    .flatMap((source) => [...source.matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
+    .map(([, name, value]) => [name, Number(value)]),
 );
 
-test.each([
+test.each<readonly [string, number]>([
   ['DEPTH_MAX', DEPTH_MAX],
   ['ROW_HEAD', ROW_HEAD * 4],
   ['NODE_BYTES', NODE_FIELDS * 4],
@@ -31,6 +34,17 @@ test.each([
   ['TYPE_TRUE', TRUE],
   ['TYPE_NUMBER', NUMBER],
   ['TYPE_TEXT', TEXT],
+  ['LEVEL_STORED', LEVEL.stored],
+  ['LEVEL_COPIED', LEVEL.copied],
+  ['PART_END', PART.end],
+  ['PART_TEXT', PART.text],
+  ...Object.entries(FILTER).map(([name, number]) => [`FILTER_${name.toUpperCase()}`, number] as const),
+  ['ODD', ROW_STATE.odd],
+  ['KEY', ROW_STATE.key],
+  ['KEY_WITHOUT_VALUE', ROW_STATE.keyWithoutValue],
+  ...['YEAR', 'MONTH', 'DAY', 'HOUR', 'MINUTE', 'SECOND', 'MILLISECOND', 'QUARTER', 'WEEK_YEAR', 'WEEK'].map(
+    (name, number) => [`PIECE_${name}`, number] as const,
+  ),
 ])('kernel: %s -> equal to that of src/documents', (name, value) => {
   expect(CONSTANTS.get(name)).toBe(value);
 });

@@ -98,7 +98,7 @@ describe('frequent keys', () => {
 
 describe('key sample', () => {
   const fill = (sample: KeySample, all: readonly Added[]): KeySample => {
-    for (const { key, bytes } of all) sample.add(...hashOf(key), bytes);
+    for (const { key } of all) sample.add(...hashOf(key));
     return sample;
   };
 
@@ -134,7 +134,7 @@ describe('key sample', () => {
       let outside = 0;
       for (let seed = 1; seed <= seeds; seed += 1) {
         const sample = new KeySample();
-        for (let n = 0; n < values; n += 1) sample.add(...hashOf(n, seed), 1);
+        for (let n = 0; n < values; n += 1) sample.add(...hashOf(n, seed));
         const { estimate, low, high } = sample.distinct();
         expect(Math.abs(estimate / values - 1)).toBeLessThan(0.02);
         if (low > values || high < values) outside += 1;
