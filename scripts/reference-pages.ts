@@ -3,10 +3,11 @@
  * `--json`, and the comments of the public library. Invariant: this module repeats nothing that a table contains, so
  * that the pages and the program cannot differ.
  */
-import { COMMON_OPTIONS, type Command, type Option, type Section } from '../src/cli/command.ts';
+import type { Command, Option, Section } from '../src/cli/command.ts';
 import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import { defaultOf, flagText } from '../src/cli/help.ts';
 import { commands } from '../src/commands/all.ts';
+import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { flagOf } from '../src/lib/flags.ts';
 import { MESSAGE, PROGRESS, RESULTS } from '../src/report/json/results.ts';
 import { anyOf, type JsonSchema } from '../src/report/json/schema.ts';
@@ -51,7 +52,7 @@ function cliPage(): string {
     const entries = Object.entries<Option>(options);
     const shared = SECTIONS.filter((section) => entries.some(([, option]) => option.section === section));
     const mine = entries.filter(([, { section, type }]) => section === undefined && type !== 'secret');
-    const usage = `cosmig ${name}${operand === undefined ? '' : ` [${operand}]`} [options]`;
+    const usage = `cosmig ${name}${operand === undefined ? '' : ` ${operand}`} [options]`;
     return [
       `## cosmig ${name}`,
       description,

@@ -6,8 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
+import type { OptionTable } from '../src/cli/command.ts';
 import { commands } from '../src/commands/all.ts';
+import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { flagOf } from '../src/lib/flags.ts';
 
 const SOURCES = fileURLToPath(new URL('../src/', import.meta.url));

@@ -7,8 +7,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
+import type { OptionTable } from '../src/cli/command.ts';
 import { commands } from '../src/commands/all.ts';
+import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { FOUND_MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));

@@ -70,6 +70,10 @@ export interface RawOption extends OptionParts {
   readonly switch?: boolean;
   /** The one letter of the short flag: `c` for `-c`. */
   readonly alias?: string;
+  /** Whether the flag may be given several times, each time with another value. */
+  readonly repeats?: boolean;
+  /** Values that shell completion offers. One that ends with a slash is the beginning of a value. */
+  readonly offered?: readonly string[];
   readonly default?: string;
 }
 
@@ -206,11 +210,3 @@ export interface Example {
   readonly line: string;
   readonly purpose: string;
 }
-
-/** The flags that every command has. */
-export const COMMON_OPTIONS = {
-  json: { type: 'boolean', env: 'COSMIG_JSON', help: 'print one JSON object on stdout, also on failure' },
-  quiet: { type: 'boolean', env: 'COSMIG_QUIET', help: 'print only the result and errors' },
-  verbose: { type: 'boolean', env: 'COSMIG_VERBOSE', help: 'log details, and show where errors arose' },
-  noColor: { type: 'boolean', env: 'COSMIG_NO_COLOR', help: 'plain text; NO_COLOR does the same' },
-} as const satisfies OptionTable;

@@ -2,9 +2,10 @@
  * Renders the text of `--help` from the option tables that also define parsing. Invariants: the options of the
  * command itself come first, and no line is wider than the terminal.
  */
+import { COMMON_OPTIONS, META_FLAGS } from '../commands/common-options.ts';
 import { flagOf } from '../lib/flags.ts';
 import { fillLines, wrapText } from '../report/format.ts';
-import { COMMON_OPTIONS, type Command, type CommandGroup, type Option, type OptionTable } from './command.ts';
+import type { Command, CommandGroup, Option, OptionTable } from './command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
 /** The widest line, also on a wider terminal, since longer lines are hard to read. */
@@ -75,10 +76,9 @@ function rowOf(left: string, text: string): HelpRow {
   return { left: `  ${left}`, text };
 }
 
-const META_ROWS: readonly HelpRow[] = [
-  rowOf('-h, --help', 'show help'),
-  rowOf('--version', 'show the version'),
-];
+const META_ROWS: readonly HelpRow[] = META_FLAGS.map((flag) =>
+  rowOf(`${'alias' in flag ? `-${flag.alias}, ` : ''}--${flag.name}`, flag.help),
+);
 
 function entryRows(entries: readonly Names[]): HelpRow[] {
   return entries.map(({ name, summary }) => rowOf(name, summary));

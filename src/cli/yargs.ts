@@ -4,20 +4,14 @@
  * misplaced flag is refused.
  */
 import yargs, { type Argv } from 'yargs';
+import { COMMON_OPTIONS } from '../commands/common-options.ts';
 import { must, unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
 import { flagOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { Invalid } from '../spec/input/given.ts';
 import { readChoice, readDuration, readWhole, type Read } from '../spec/input/values.ts';
-import {
-  COMMON_OPTIONS,
-  type Command,
-  type Option,
-  type OptionTable,
-  type RawOption,
-  type Values,
-} from './command.ts';
+import type { Command, Option, OptionTable, RawOption, Values } from './command.ts';
 import { helpOfAll, helpOfCommand, helpOfGroup, lastWord } from './help.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

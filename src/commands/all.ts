@@ -1,5 +1,6 @@
 /** Every command, in the order in which help lists them. */
 import type { Command } from '../cli/command.ts';
+import { completionOf } from './completion.ts';
 import { copy } from './copy.ts';
 import { cutover } from './cutover.ts';
 import { deadLettersDiscard } from './dead-letters/discard.ts';
@@ -15,7 +16,7 @@ import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { verify } from './verify.ts';
 
-export const commands: readonly Command[] = [
+const others: readonly Command[] = [
   plan,
   doctor,
   copy,
@@ -31,3 +32,5 @@ export const commands: readonly Command[] = [
   emulator,
   demo,
 ];
+
+export const commands: readonly Command[] = [...others, completionOf(others)];

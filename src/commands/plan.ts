@@ -8,6 +8,7 @@ const OPTIONS = {
   candidate: {
     type: 'raw',
     value: 'KEY',
+    repeats: true,
     help: "a key to measure: /path, /path,/path for a hierarchical key, or a template such as '/pk={deviceId}-{createdAt|month}'; repeatable; by default, some are proposed",
   },
   sample: {

@@ -22,6 +22,8 @@ export interface Field {
   readonly example?: string;
   readonly env?: string;
   readonly choices?: readonly string[];
+  /** Values of a text that shell completion offers. One that ends with a slash is the beginning of a value. */
+  readonly offered?: readonly string[];
   /** The text of the value that applies when the operator gives none. */
   readonly default?: string;
   /** Set when the value must be the same in every run of one migration. */
@@ -119,13 +121,14 @@ export const FIELDS = {
     type: 'text',
     help: 'how deletes are found: avad, from the feed of all versions and deletes; marker:/path, from a property that marks them; reconcile, by comparing both sides; auto, avad if the account has that feed, otherwise reconcile',
     value: 'MODE',
+    offered: ['auto', 'avad', 'reconcile', 'marker:/'],
     example: 'marker:/isDeleted',
     default: 'auto',
     pinned: true,
   },
   ttl: {
     type: 'choice',
-    help: 'restart: expiry restarts at the copy; remaining: rewrite ttl to keep the original expiry',
+    help: 'when a copy expires: restart counts its ttl from the copy, remaining rewrites ttl to keep the original expiry',
     choices: ['restart', 'remaining'],
     default: 'restart',
     pinned: true,
@@ -240,7 +243,7 @@ function optionsOf<const K extends FieldName>(names: readonly K[], section?: Sec
 }
 
 function optionOf(name: FieldName, section: Section | undefined): RawOption | SecretOption {
-  const { type, help, value, env, choices, default: fallback } = fieldOf(name);
+  const { type, help, value, env, choices, offered = choices, default: fallback } = fieldOf(name);
   if (type === 'secret') return { type, help, env: must(env, 'a secret is given by a variable') };
   return {
     type: 'raw',
@@ -250,6 +253,8 @@ function optionOf(name: FieldName, section: Section | undefined): RawOption | Se
     ...(env === undefined ? {} : { env }),
     ...(fallback === undefined ? {} : { default: fallback }),
     ...(type === 'switch' ? { switch: true } : {}),
+    ...(type === 'list' ? { repeats: true } : {}),
+    ...(offered === undefined ? {} : { offered }),
   };
 }
 

@@ -16,7 +16,14 @@ import {
   VERIFY_UNFINISHED,
 } from './run-results.ts';
 import { PLAN, PLAN_KQL } from './plan-result.ts';
-import { DOCTOR_RESULT, PROBES_RESULT, KEY_RESULT, EMULATOR_READY, DEMO_RESULT } from './tool-results.ts';
+import {
+  COMPLETION,
+  DOCTOR_RESULT,
+  PROBES_RESULT,
+  KEY_RESULT,
+  EMULATOR_READY,
+  DEMO_RESULT,
+} from './tool-results.ts';
 import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
 import * as is from './schema.ts';
@@ -96,4 +103,5 @@ export const RESULTS = {
   key: [KEY_RESULT, FAILURE],
   emulator: [EMULATOR_READY, FAILURE],
   demo: [DEMO_RESULT, FAILURE],
+  completion: [COMPLETION, FAILURE],
 } as const satisfies Readonly<Record<string, readonly is.Schema<unknown>[]>>;

@@ -1,5 +1,6 @@
 /**
- * The schemas of the JSON that `cosmig doctor`, `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`.
+ * The schemas of the JSON that `cosmig doctor`, `cosmig key`, `cosmig emulator`, `cosmig demo` and `cosmig completion`
+ * print with `--json`.
  */
 import { complete, durationMs, ERROR, key, MIGRATION } from './run-results.ts';
 import * as is from './schema.ts';
@@ -105,4 +106,10 @@ export const DEMO_RESULT = is.object({
   }),
   kept: is.optional(is.object({ folder: is.text(), endpoint: is.text() })),
   durationMs,
+});
+
+export const COMPLETION = is.object({
+  command: is.constant('completion'),
+  shell: is.oneOf(['bash', 'zsh', 'fish']),
+  script: is.text(),
 });

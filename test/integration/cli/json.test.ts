@@ -108,11 +108,13 @@ test('json: another run holds the ledger, --skip-if-running -> the result fits i
   expect([code, validated('tail', ran)]).toMatchObject([130, { error: { code: 'canceled' } }]);
 }, 60_000);
 
-test('json: the emulator and the demo -> their results fit their schemas', async () => {
+test('json: the emulator, completion and the demo -> their results fit their schemas', async () => {
   const run = new CosmigRun(['emulator', '--port', '0', '--json']);
   await until(() => run.stdout !== '', { what: 'the line of an emulator that is ready' });
   run.press('SIGINT');
   expect(validated('emulator', await run.ended)).toMatchObject({ ready: true });
+  const completion = await runCosmig(['completion', 'fish', '--json']);
+  expect(validated('completion', completion)).toMatchObject({ shell: 'fish' });
   const demo = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
   expect(validated('demo', demo)).toMatchObject({ complete: true });
 }, 120_000);

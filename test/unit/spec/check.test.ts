@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FIELDS } from '../../../src/spec/fields.ts';
 import { ENDPOINT, KEY, load, OTHER_KEY, problems, WHOLE, type Flags, type Giving } from './loading.ts';
 
 /** What is complained about when these flags are added to a whole spec; null takes one away. */
@@ -377,6 +378,11 @@ describe('check: deletes', () => {
     ['marker:/meta/deleted', { kind: 'marker', path: '/meta/deleted' }],
   ])('%s -> %j', (text, expected) => {
     expect(right({ deletes: text }).spec.deletes).toEqual(expected);
+  });
+
+  test.each(FIELDS.deletes.offered)('%s, offered by completion -> accepted', (text) => {
+    const whole = text.endsWith('/') ? `${text}isDeleted` : text;
+    expect(right({ deletes: whole }).spec.deletes.kind).toBe(text.split(':')[0]);
   });
 
   test.each([
