@@ -42,7 +42,7 @@ export function requireName(body: unknown, what: string): string {
   const isText = !/\p{Surrogate}/u.test(id);
   if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
     throw badRequest(
-      `The id of a ${what} must not hold / \\ ? # or end in a space, and has at most ${NAME_BYTES_MAX} bytes.`,
+      `The id of a ${what} must not contain / \\ ? #, must not end in a space, and must have at most ${NAME_BYTES_MAX} bytes.`,
     );
   }
   return id;
@@ -131,7 +131,7 @@ function parseUniqueKeys(body: JsonObject): string[][][] {
   const parsed = keys.map((key) => {
     const paths = own(key, 'paths');
     if (!Array.isArray(paths) || paths.length === 0)
-      throw badRequest('A unique key names at least one path.');
+      throw badRequest('A unique key must name at least one path.');
     return paths.map(parsePropertyPath);
   });
   if (parsed.flat().length > 16)
@@ -169,7 +169,7 @@ export function refuseUnsupported(body: JsonObject): void {
   for (const [feature, field, member] of UNSUPPORTED) {
     const value = member === undefined ? own(body, field) : own(own(body, field), member);
     if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue;
-    throw new Refusal(501, `${feature} (${field}) cannot be used in this emulator, which does not have it.`);
+    throw new Refusal(501, `The emulator does not support this feature: ${feature} (${field}).`);
   }
   refuseContradictions(body);
 }

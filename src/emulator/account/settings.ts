@@ -24,23 +24,23 @@ interface Setting<T> {
 }
 
 function flag(initial: boolean): Setting<boolean> {
-  return { initial, rule: 'is true or false', accepts: (value) => typeof value === 'boolean' };
+  return { initial, rule: 'must be true or false', accepts: (value) => typeof value === 'boolean' };
 }
 
 function amount(initial: number): Setting<number> {
   const accepts = (value: unknown): boolean => Number.isFinite(value) && Number(value) >= 0;
-  return { initial, rule: 'is a number, 0 or more', accepts };
+  return { initial, rule: 'must be a number, 0 or more', accepts };
 }
 
 function choice<const T extends string>(initial: T, choices: readonly T[]): Setting<T> {
   const accepts = (value: unknown): boolean => choices.includes(value as T);
-  return { initial, rule: `is one of ${choices.join(', ')}`, accepts };
+  return { initial, rule: `must be one of ${choices.join(', ')}`, accepts };
 }
 
 function names<const T extends string>(known: readonly T[]): Setting<readonly T[]> {
   const accepts = (value: unknown): boolean =>
     Array.isArray(value) && value.every((one) => known.includes(one as T));
-  return { initial: [], rule: `is a list of names of ${known.join(', ')}`, accepts };
+  return { initial: [], rule: `must be a list of some of ${known.join(', ')}`, accepts };
 }
 
 const GB = 1024 ** 3;
@@ -87,7 +87,7 @@ export function changeSettings(settings: Settings, changes: unknown): Settings {
   if (!isObject(changes)) throw badRequest('The account settings must be a JSON object.');
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(SETTINGS, name))
-      throw badRequest(`There is no setting ${name}; there are ${Object.keys(SETTINGS).join(', ')}.`);
+      throw badRequest(`There is no setting ${name}; the settings are ${Object.keys(SETTINGS).join(', ')}.`);
     const { rule, accepts } = SETTINGS[name as keyof Settings];
     if (!accepts(value)) throw badRequest(`${name} ${rule}.`);
   }

@@ -31,7 +31,7 @@ export function checkId(id: unknown): string {
       "The input content is invalid because the required property 'id' is missing or not a string.",
     );
   }
-  if (id.includes('/') || id.includes('\\')) throw badRequest('The id must not hold / or \\.');
+  if (id.includes('/') || id.includes('\\')) throw badRequest('The id must not contain / or \\.');
   if (id.length > ID_BYTES_MAX / 3 && Buffer.byteLength(id) > ID_BYTES_MAX) {
     throw badRequest(`The id has more than ${ID_BYTES_MAX} bytes.`);
   }

@@ -226,7 +226,7 @@ function readPaths(list: unknown, where: string): Path[] {
   return list.map((entry: unknown, index) => {
     const name = `indexingPolicy.${where}[${index}]`;
     const path = objectOf(entry, name)['path'];
-    if (typeof path !== 'string') throw badRequest(`${name}.path must be a text`);
+    if (typeof path !== 'string') throw badRequest(`${name}.path must be a string`);
     const segments = parsePath(path);
     if (segments === undefined) {
       throw badRequest(

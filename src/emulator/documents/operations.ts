@@ -180,7 +180,7 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
   }
   if (before === undefined) throw idTaken(REFUSED_RU);
   if (before.key !== incoming.key) {
-    throw new Refusal(409, 'Another partition key value with the same hash holds this id.', {
+    throw new Refusal(409, 'A document of another partition key value with the same hash has this id.', {
       substatus: 3302,
       chargeRu: conflictRu(transaction),
     });

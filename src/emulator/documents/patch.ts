@@ -50,11 +50,11 @@ export function parsePatch(text: string): PatchRequest {
   if (parsed === undefined) throw badRequest('The patch is not valid JSON.');
   const condition = own(parsed, 'condition');
   if (condition !== undefined && typeof condition !== 'string')
-    throw badRequest('The condition of a patch is a text.');
+    throw badRequest('The condition of a patch must be a string.');
   const span = valueSpan(text, Array.isArray(parsed) ? [] : ['operations']);
   const list = Array.isArray(parsed) ? parsed : own(parsed, 'operations');
   if (span === undefined || !Array.isArray(list) || list.length === 0) {
-    throw badRequest('A patch has a list of operations.');
+    throw badRequest('A patch must have a list of operations.');
   }
   if (list.length > OPERATIONS_MAX) throw badRequest(`A patch has at most ${OPERATIONS_MAX} operations.`);
   const operations = [...elementsOf(text, span.start)].map((element, index) =>
@@ -67,14 +67,14 @@ function parseOperation(text: string, parsed: unknown): PatchOperation {
   const op = own(parsed, 'op');
   const path = own(parsed, 'path');
   if (!isObject(parsed) || typeof op !== 'string' || typeof path !== 'string' || !/^\/./.test(path)) {
-    throw badRequest('A patch operation has an op and a path that begins with /.');
+    throw badRequest('A patch operation must have an op and a path that begins with /.');
   }
   if (!KINDS.includes(op))
     throw badRequest(`The patch operation ${op} is not supported: use ${KINDS.join(', ')}.`);
   if (op === 'move') {
     const from = own(parsed, 'from');
     if (typeof from === 'string' && /^\/./.test(from)) return { op, path, from };
-    throw badRequest('The patch operation move has a path in from that begins with /.');
+    throw badRequest('The patch operation move must have a path that begins with / in from.');
   }
   let value: string | undefined;
   for (const member of membersOf(text, skipSpace(text, 0))) {
@@ -138,14 +138,14 @@ function edit(text: string, operation: Edit): string {
   const last = steps.at(-1) ?? '';
   const kind = parent === undefined ? undefined : text[parent.at];
   if (parent === undefined || (kind !== '{' && kind !== '[')) {
-    throw badRequest(`The patch path ${operation.path} leads nowhere: its parent is missing.`);
+    throw badRequest(`The parent of the patch path ${operation.path} does not exist.`);
   }
   const step = kind === '[' && /^\d+$/.test(last) ? Number(last) : last;
   const present =
     kind === '[' && typeof step === 'string' ? undefined : valueSpan(text, [...parent.path, step]);
   const value = operation.value ?? 'null';
   if (kind === '[' && typeof step === 'string' && step !== '-') {
-    throw badRequest(`The patch path ${operation.path} names no array index.`);
+    throw badRequest(`The patch path ${operation.path} does not end in an array index.`);
   }
   const absent = badRequest(`The patch path ${operation.path} does not exist.`);
   switch (operation.op) {

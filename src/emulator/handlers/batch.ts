@@ -63,7 +63,7 @@ function readItems(request: GatewayRequest): Item[] {
     throw tooLarge(REQUEST_BYTES_MAX);
   }
   const parsed = request.anyJsonBody();
-  if (!Array.isArray(parsed)) throw badRequest('A batch is a JSON array of operations.');
+  if (!Array.isArray(parsed)) throw badRequest('A batch must be a JSON array of operations.');
   if (parsed.length === 0) throw badRequest('Batch request has no operations.');
   const most = request.account.deviates('batches-of-50') ? OPERATIONS_MAX / 2 : OPERATIONS_MAX;
   if (parsed.length > most) {
@@ -101,7 +101,7 @@ function operationOf(
   }
   const stated = own(parsed, 'partitionKey');
   if (stated !== undefined && typeof stated !== 'string') {
-    throw badRequest('The partition key of an operation must be a text that contains a JSON array.');
+    throw badRequest('The partition key of an operation must be a string that contains a JSON array.');
   }
   if (stated === undefined && batchKey === undefined)
     throw badRequest('The operation names no partition key.');
@@ -196,7 +196,8 @@ function bulkOne(
 export function bulk(request: GatewayRequest): GatewayReply {
   const container = request.container();
   const rangeId = request.headers['x-ms-documentdb-partitionkeyrangeid'];
-  if (rangeId === undefined) throw badRequest('A bulk request names the range it goes to.');
+  if (rangeId === undefined)
+    throw badRequest('A bulk request must name its range in x-ms-documentdb-partitionkeyrangeid.');
   const range = rangeById(container.ranges, rangeId, request.account.machineMs());
   const continuesOnError = isTrue(request.headers, 'x-ms-cosmos-batch-continue-on-error');
   request.account.admit(container, range, request.priority);
@@ -213,7 +214,10 @@ export function bulk(request: GatewayRequest): GatewayReply {
       if (sizeBytes > request.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
         sizeBytes -= result.json.length;
         result = refused(
-          new Refusal(413, 'The reply has no room for this document.', { substatus: 3402, chargeRu: 0 }),
+          new Refusal(413, 'The reply is full: read this document in another request.', {
+            substatus: 3402,
+            chargeRu: 0,
+          }),
         );
       }
       done.push(result);

@@ -27,7 +27,9 @@ export function read(request: GatewayRequest): GatewayReply {
   const scope = scopeOf(request, container);
   const range = scope.range ?? (container.ranges.length === 1 ? container.ranges[0] : undefined);
   if (range === undefined) {
-    throw badRequest('A change feed of several ranges is read range by range: name one, or a partition key.');
+    throw badRequest(
+      'A change feed of several ranges is read range by range: name a range or a partition key.',
+    );
   }
   account.admit(container, range, request.priority);
   const seen = visibleLsn(account, range, request.headers['x-ms-session-token']);

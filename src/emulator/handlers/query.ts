@@ -80,7 +80,7 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
   }
   // A part that extends beyond the range includes other ranges. So the client's list of ranges is outdated.
   if (min < range.min || max > range.max) {
-    throw new Refusal(410, `Range ${id} holds ${range.min}..${range.max}, not all of ${min}..${max}.`, {
+    throw new Refusal(410, `Range ${id} covers ${range.min}..${range.max}, and not all of ${min}..${max}.`, {
       substatus: 1002,
     });
   }

@@ -243,7 +243,7 @@ function oneOf<const T extends string>(choices: readonly T[]): Reader<T> {
 }
 
 function text(value: unknown, where: string): string {
-  if (typeof value !== 'string' || value === '') throw refuse(where, 'must be a text that is not empty');
+  if (typeof value !== 'string' || value === '') throw refuse(where, 'must be a string that is not empty');
   return value;
 }
 

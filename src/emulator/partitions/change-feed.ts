@@ -54,7 +54,7 @@ function parsePosition(account: LocalAccount, mode: ChangeFeedMode, etag: string
   const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
   if (digits === undefined) throw badRequest(`Invalid Continuation Token: ${etag} in if-none-match.`);
   if (mark !== MARK[mode] && !account.deviates('feeds-share-positions'))
-    throw badRequest(`The continuation ${etag} is of the other mode of the change feed.`);
+    throw badRequest(`The continuation ${etag} belongs to the other mode of the change feed.`);
   return Number(digits);
 }
 

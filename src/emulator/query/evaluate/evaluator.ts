@@ -216,7 +216,7 @@ export function rowMaker(sources: readonly Source[]): (row: QueryRow) => Generat
       const next = readers[index];
       if (next === undefined) {
         made += 1;
-        if (made > ROWS_MAX) throw new Refusal(400, `JOIN made over ${ROWS_MAX} rows of one document.`);
+        if (made > ROWS_MAX) throw new Refusal(400, `JOIN made more than ${ROWS_MAX} rows of one document.`);
         yield outer;
         return;
       }

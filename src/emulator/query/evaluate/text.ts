@@ -11,7 +11,7 @@ const TEXT_UNITS_MAX = 16 * 1024 * 1024;
 
 export function refuseLongText(units: number): void {
   if (units <= TEXT_UNITS_MAX) return;
-  throw new Refusal(400, `A value in the query grew over ${TEXT_UNITS_MAX} characters.`);
+  throw new Refusal(400, `A value in the query became longer than ${TEXT_UNITS_MAX} characters.`);
 }
 
 export function concatenate(...parts: readonly SqlValue[]): SqlValue {

@@ -194,7 +194,7 @@ describe('a policy that is wrong', () => {
     [{ indexingMode: 1 }, 'indexingPolicy.indexingMode must be'],
     [{ includedPaths: '/*' }, 'indexingPolicy.includedPaths must be an array'],
     [{ includedPaths: ['/*'] }, 'indexingPolicy.includedPaths[0] must be an object'],
-    [{ excludedPaths: [{ path: '/*' }, {}] }, 'indexingPolicy.excludedPaths[1].path must be a text'],
+    [{ excludedPaths: [{ path: '/*' }, {}] }, 'indexingPolicy.excludedPaths[1].path must be a string'],
     ...['', 'a/?', '/a', '/a/', '//?', '/a?', '/a/*/b/?', '/"a/?', '/a"b"/?', '/[/?', '/*/', '/?/?'].map(
       (path): [unknown, string] => [paths([path]), `includedPaths[0].path ${JSON.stringify(path)} could not`],
     ),

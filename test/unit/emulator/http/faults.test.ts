@@ -184,7 +184,7 @@ describe('the plan', () => {
     [rule({ sometimes: true }), 'faults.rules[0].sometimes is unknown'],
     [rule({ match: null }), 'faults.rules[0].match must be an object'],
     [rule({ match: { op: 'feed' } }), 'faults.rules[0].match.op must be one of read-feed, batch,'],
-    [rule({ match: { rangeId: 0 } }), 'faults.rules[0].match.rangeId must be a text'],
+    [rule({ match: { rangeId: 0 } }), 'faults.rules[0].match.rangeId must be a string'],
     [rule({ match: { range: '0' } }), 'faults.rules[0].match.range is unknown'],
     [rule({ every: 0 }), 'faults.rules[0].every must be a whole number from 1'],
     [rule({ every: 1.5 }), 'faults.rules[0].every must be a whole number'],
@@ -202,7 +202,7 @@ describe('the plan', () => {
     [effect({ reset: 'after', hang: 'after' }), 'faults.rules[0].effect.hang cannot be combined with reset'],
     [effect({ dateOffMs: 1.5 }), 'faults.rules[0].effect.dateOffMs must be a whole number'],
     [effect({ dropHeaders: 'etag' }), 'faults.rules[0].effect.dropHeaders must be an array'],
-    [effect({ dropHeaders: ['etag', 1] }), 'faults.rules[0].effect.dropHeaders[1] must be a text'],
+    [effect({ dropHeaders: ['etag', 1] }), 'faults.rules[0].effect.dropHeaders[1] must be a string'],
     [effect({ constructor: 1 }), 'faults.rules[0].effect.constructor is unknown'],
     [
       { rules: Array.from({ length: 1001 }, () => ({ effect: { status: 503 } })) },
