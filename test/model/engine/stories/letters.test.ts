@@ -2,6 +2,17 @@
 import { expect, test } from 'vitest';
 import { Story } from './story.ts';
 
+/** A unique value is given up after A7 was refused for it, and before A7's letter knows who has it. */
+async function giveUp(story: Story, action: string, write: RegExp): Promise<void> {
+  await story.answer(await story.untilWaiting(/create A7>P7/));
+  const read = await story.untilWaiting(/^read P7/);
+  story.do(action);
+  await story.answer(await story.untilWaiting(write, read));
+  await story.go(read);
+  await story.answer(read);
+  await story.rest();
+}
+
 test('engine: the holder of a slot leaves -> the letter that waits for it is promoted, and closes', async () => {
   using story = new Story();
   await story.rest('app A7 create P');
@@ -58,13 +69,7 @@ test('engine: a unique value is given up between the refusal and the letter -> t
   using story = new Story({ identities: ['A7', 'A8'], uniqueKeys: true });
   await story.rest('app A8 create P');
   story.do('app A7 create P');
-  await story.answer(await story.untilWaiting(/create A7>P7/));
-  const read = await story.untilWaiting(/^read P7/);
-  story.do('app A8 plain');
-  await story.answer(await story.untilWaiting(/replace A8>P8/, read));
-  await story.go(read);
-  await story.answer(read);
-  await story.rest();
+  await giveUp(story, 'app A8 plain', /replace A8>P8/);
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
@@ -81,13 +86,7 @@ test('engine: a letter waits for one unique value, and its document wants anothe
   await story.rest('app A8 create P', 'app C9 create P', 'app C9 plain');
   await story.rest('app A7 create P');
   story.do('app A7 plain');
-  await story.answer(await story.untilWaiting(/create A7>P7/));
-  const read = await story.untilWaiting(/^read P7/);
-  story.do('app C9 delete');
-  await story.answer(await story.untilWaiting(/delete P9/, read));
-  await story.go(read);
-  await story.answer(read);
-  await story.rest();
+  await giveUp(story, 'app C9 delete', /delete P9/);
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
@@ -96,13 +95,7 @@ test('engine: a value becomes free while a retry is being refused -> another ret
   await story.rest('app A8 create P');
   await story.rest('app A7 create P');
   story.do('sweep');
-  await story.answer(await story.untilWaiting(/create A7>P7/));
-  const read = await story.untilWaiting(/^read P7/);
-  story.do('app A8 plain');
-  await story.answer(await story.untilWaiting(/replace A8>P8/, read));
-  await story.go(read);
-  await story.answer(read);
-  await story.rest();
+  await giveUp(story, 'app A8 plain', /replace A8>P8/);
   expect(story.slotsOf('A7')).toEqual(['P7']);
 });
 
