@@ -15,8 +15,8 @@ export const demo: Command<typeof OPTIONS> = {
   summary: 'a whole migration in a minute, without an account',
   description:
     'Starts the emulator in this process, fills a container that has the wrong partition key, lets an application write ' +
-    'to it all the time, and migrates it with the code of the real commands: copy, tail, verify, cutover. Shows the ' +
-    'result and leaves nothing behind.',
+    'to it all the time, and migrates it with the code of the real commands: plan, copy, tail, verify, cutover. Shows ' +
+    'the result, and leaves nothing behind but the page of the plan.',
   examples: [
     { line: 'cosmig demo', purpose: 'watch it, and see the picture at the end' },
     { line: 'cosmig demo --fast --json', purpose: 'the same within seconds, for a script' },

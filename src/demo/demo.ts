@@ -1,7 +1,7 @@
 /**
  * The demo: a migration from end to end in about a minute, in this process and without an account. Invariants: the
  * steps run the code of the real commands, the account limits RU/s as the service does, the application never waits
- * for the migration, and nothing remains on disk unless the operator asks for it.
+ * for the migration, and nothing but the page of the plan remains on disk unless the operator asks for more.
  */
 import type { Context, Result } from '../cli/command.ts';
 import { ChildSignal } from '../lib/abort.ts';
@@ -14,7 +14,8 @@ import type { TypeOf } from '../report/json/schema.ts';
 import { DemoAccount } from './account.ts';
 import { Application } from './application.ts';
 import { demoText } from './picture.ts';
-import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
+import { fill, makeSeed, SOURCE, SPLITS, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
+import { PlanPage } from './plan-page.ts';
 import { runStory, type Pace } from './story.ts';
 
 export interface DemoOptions {
@@ -41,12 +42,13 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
   const pace = fast ? FAST : NORMAL;
   const random = seededRandom(SEED);
   await using local = await DemoAccount.open({ isKept: keep });
+  using page = new PlanPage(keep ? local.folder : undefined);
   out.note(`a Cosmos account is ready at ${local.endpoint}`);
   if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
   const seed = makeSeed(pace.documents, random);
   await fill(local.account, seed, signal);
-  // The source looks like a container that has grown: the range of the largest tenant was split twice.
-  for (let splits = 0; splits < 2; splits += 1) await local.split(SOURCE.container, signal);
+  // The source looks like a container that has grown: the range of the largest tenant was split again and again.
+  for (let splits = 0; splits < SPLITS; splits += 1) await local.split(SOURCE.container, signal);
   local.configure({ targetRu: pace.copyRu });
   for (const line of shopText(seed)) out.note(line);
   const findings = await group(signal, async (members) => {
@@ -54,7 +56,15 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     const application = new Application(local.account, seed.orders, random);
     members.start(async () => application.run(work.signal));
     try {
-      return await runStory({ context, local, application, seed, pace, signal: members.signal });
+      return await runStory({
+        context,
+        local,
+        page: page.path,
+        application,
+        seed,
+        pace,
+        signal: members.signal,
+      });
     } finally {
       work.abort(new Error('the demo has ended'));
     }
@@ -68,6 +78,7 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     ...kept,
     durationMs,
   };
+  page.keep();
   const text = demoText(findings);
   return keep ? { json, text, aside: lookAround(local) } : { json, text };
 }
@@ -75,7 +86,7 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
 function shopText({ documents, kinds }: Seed): readonly string[] {
   const { collisions, withoutKey, withTtl, longIntegers } = kinds;
   return [
-    `${formatCount(documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in 3 ranges of ${formatCount(THROUGHPUT_RU / 3)} RU/s; most belong to one tenant`,
+    `${formatCount(documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in ${SPLITS + 1} ranges of ${formatCount(THROUGHPUT_RU / (SPLITS + 1))} RU/s; most belong to one tenant`,
     `the new key is ${TARGET.keyPath}: ${withoutKey} lack it, ${collisions} pairs will collide,`,
     `${withTtl} will expire, and ${longIntegers} have integers beyond 2^53`,
   ];

@@ -20,7 +20,9 @@ export const TARGET = {
 } as const;
 
 /** The throughput of the source, which gives it one physical range before any split. */
-export const THROUGHPUT_RU = 3000;
+export const THROUGHPUT_RU = 5000;
+/** How often the fullest range is split before the demo begins: a key matters from about five ranges on. */
+export const SPLITS = 4;
 export const HOT_TENANT = 'amber';
 /** How many of every hundred orders belong to the largest tenant. */
 const HOT_PERCENT = 64;

@@ -8,12 +8,15 @@ import { ChildSignal } from '../lib/abort.ts';
 import { pluralize } from '../lib/counting.ts';
 import { CanceledError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { wrapText } from '../report/format.ts';
+import type { planJson } from '../report/plan/json.ts';
 import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { runToGoal, type SpecContext } from '../report/runs/run-engine.ts';
+import { runPlan } from '../report/runs/run-plan.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import type { DemoAccount } from './account.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+export type Plan = ReturnType<typeof planJson>;
 
 /** What the application does during the cutover. */
 type DemoHooks = Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'>;
@@ -35,6 +38,23 @@ const DEADLINE_MS = 60_000;
  */
 const QUIET_MS = 1000;
 
+/** `cosmig plan` without options. */
+const PLAN_ORDER = {
+  candidates: [],
+  share: 1,
+  ruMax: null,
+  isAccepted: false,
+  fresh: false,
+  observeMs: null,
+  created: null,
+  horizonMonths: 12,
+  workload: undefined,
+  printsKql: false,
+  prices: undefined,
+  hashesValues: false,
+  config: undefined,
+} as const;
+
 /** The width of the live line, which is the width of the picture at the end. */
 const COLUMNS = 80;
 
@@ -48,6 +68,14 @@ export class Steps {
     this.#context = context;
     this.#local = local;
     this.#signal = signal;
+  }
+
+  /** Runs `cosmig plan`, which proposes candidates. Its page is written to `page`. */
+  async plan(page: string): Promise<Plan> {
+    const out = this.#begin('cosmig plan --report plan.html');
+    const result = await runPlan(this.#contextFor(out), { ...PLAN_ORDER, report: page });
+    // The cast is safe: the plan has the shape of its schema.
+    return result.json as unknown as Plan;
   }
 
   /** Runs `cosmig copy`. The copy leaves open dead letters, so it ends with exit code 5, as it does for an operator. */

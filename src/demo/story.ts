@@ -1,5 +1,5 @@
 /**
- * The acts of the demo in order: the application alone, the copy with a range that splits half-way, the tail with a
+ * The acts of the demo in order: the plan, the application alone, the copy with a range that splits half-way, the tail with a
  * collision that is fixed, the proof, the closed gate, the cutover, and the application alone again.
  */
 import type { Context } from '../cli/command.ts';
@@ -12,7 +12,7 @@ import type { Letter } from '../state/dead-letters.ts';
 import type { DemoAccount } from './account.ts';
 import { patiently, type Application } from './application.ts';
 import { AGAIN, DATABASE, LONG, SOURCE, TARGET, type Seed } from './shop.ts';
-import { Steps } from './steps.ts';
+import { Steps, type Plan } from './steps.ts';
 import type { DemoFindings, Spread } from './picture.ts';
 
 /** The size of the demo and the duration of its acts. */
@@ -29,6 +29,8 @@ export interface Pace {
 interface Story {
   readonly context: Context;
   readonly local: DemoAccount;
+  /** The path of the page that shows the plan. */
+  readonly page: string;
   readonly application: Application;
   readonly seed: Seed;
   readonly pace: Pace;
@@ -47,7 +49,8 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   const { out } = context;
   const steps = new Steps({ context, local, signal });
   out.note('the application creates, updates, moves and deletes orders all the time');
-  // Counted before the account limits RU/s.
+  // Planned and counted before the account limits RU/s, which would make the demo longer.
+  const plan = showPlan(parts, await steps.plan(parts.page));
   const keysBefore = await countKeys(local, SOURCE, signal);
   await local.meter(signal);
   const before = describeContainer(SOURCE, keysBefore, await measureLoad(parts, SOURCE));
@@ -81,6 +84,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   const orders = await application.findAll(signal);
   const late = cut['lateWrites'];
   return {
+    plan,
     before,
     after,
     seeded: seed.kinds,
@@ -105,6 +109,22 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
       lateWrites: Array.isArray(late) ? late.length : 0,
     },
   };
+}
+
+/** Says what the plan advises, and why the shop takes another candidate. */
+function showPlan({ context: { out }, page }: Story, result: Plan): DemoFindings['plan'] {
+  const { recommendation, candidates } = result;
+  const chosen = must(
+    candidates.find(({ key }) => key === TARGET.keyPath),
+    'the plan proposes the key that the shop takes',
+  );
+  const against = chosen.verdict.blockers[0]?.text ?? null;
+  for (const why of recommendation.why.slice(0, 2)) out.note(`  ${why}`);
+  out.note(`  it advises ${recommendation.key ?? 'to keep the key'}`);
+  if (against !== null) out.note(`  against ${TARGET.keyPath}: ${against}`);
+  out.note(`  queries of the shop name the customer, so it takes ${TARGET.keyPath} nevertheless`);
+  out.note(`  the page of this plan stays in ${page}`);
+  return { action: recommendation.action, key: recommendation.key ?? null, against, page };
 }
 
 function documentsOf({ documents }: Readonly<Record<string, unknown>>, name: string): number {

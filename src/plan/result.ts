@@ -318,7 +318,6 @@ export type FindingCode =
   | 'moves'
   | 'broken-batches'
   | 'fan-out'
-  | 'too-small'
   // Gains
   | 'even-storage'
   | 'even-writes'

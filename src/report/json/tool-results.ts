@@ -80,6 +80,12 @@ const SPREAD = is.object({
 export const DEMO_RESULT = is.object({
   command: is.constant('demo'),
   complete,
+  plan: is.object({
+    action: is.text('what cosmig plan advises'),
+    key: is.nullable(is.text('the key that it advises')),
+    against: is.nullable(is.text('what it says against the key of the demo')),
+    page: is.text('the path of its page, which the demo leaves'),
+  }),
   before: SPREAD,
   after: SPREAD,
   seeded: is.record(is.whole(), 'documents of each kind that needs attention'),

@@ -157,12 +157,21 @@ function tableLines(views: readonly CandidateView[]): string[] {
       line(cutToColumns(`${mark.padEnd(3)} ${safe(result.key)}`, keyColumns - 1), ({ of }) => of(result)),
     ),
     '',
-    ...wrapText(EXPLAINED, COLUMNS),
+    ...wrapWide(`${EXPLAINED}${fanOutText(views)}`, COLUMNS),
   ];
 }
 
 const EXPLAINED =
   'biggest: the value with the most bytes, and its share of all documents. fullest: the fullest partition against the average. RU/s: writes of the hottest value.';
+
+/** What cannot be classified counts as asking every partition, and the reader has to know how much that is. */
+function fanOutText(views: readonly CandidateView[]): string {
+  const unknown = views.flatMap(({ result }) => result.workload?.unknownShare ?? []);
+  if (unknown.length === 0) return '';
+  const most = Math.max(...unknown);
+  const counted = most === 0 ? '' : `, with up to ${shareText(most)} that cannot be classified`;
+  return ` fan-out: queries that ask every partition${counted}.`;
+}
 
 /** Returns a figure of at most six columns: `412,077`, `31.4 M`. */
 function shortCount(value: number): string {

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { CosmigRun, runCosmig } from '../../helpers/run-cosmig.ts';
@@ -7,7 +8,7 @@ import { until } from '../../helpers/wait.ts';
 
 /** What demos have left in the folder of temporary files, beyond what was there. */
 function left(before: readonly string[] = []): string[] {
-  const names = readdirSync(tmpdir()).filter((name) => name.startsWith('cosmig-demo-'));
+  const names = readdirSync(tmpdir()).filter((name) => /^cosmig-(?:demo|plan)-/.test(name));
   return names.filter((name) => !before.includes(name));
 }
 
@@ -22,7 +23,13 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
   expect(result).toMatchObject({
     command: 'demo',
     complete: true,
-    before: { container: 'shop/orders', partitionKey: '/tenantId', keys: 10, ranges: [range, range, range] },
+    plan: { action: 'migrate', against: expect.stringContaining('share the new key and the id') as string },
+    before: {
+      container: 'shop/orders',
+      partitionKey: '/tenantId',
+      keys: 10,
+      ranges: [range, range, range, range, range],
+    },
     after: {
       container: 'shop/orders-by-customer',
       partitionKey: '/customerId',
@@ -41,7 +48,8 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
     },
     durationMs: count,
   });
-  const { letters, proof } = result as {
+  const { letters, proof, plan } = result as {
+    readonly plan: { readonly page: string };
     readonly letters: readonly { readonly id: string; readonly state: string }[];
     readonly proof: { readonly orders: { readonly known: number; readonly found: number } };
   };
@@ -53,7 +61,9 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
   );
   expect(proof.orders.found).toBe(proof.orders.known);
   expect(proof.orders.known).toBeGreaterThan(0);
-  expect(left(before)).toEqual([]);
+  expect(left(before)).toEqual([dirname(plan.page)].map((folder) => basename(folder)));
+  expect(readFileSync(plan.page, 'utf8')).toContain('<title>Plan for shop/orders</title>');
+  rmSync(dirname(plan.page), { recursive: true });
 }, 120_000);
 
 test('demo: stopped -> leaves nothing behind', async () => {

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/emulator/account/settings.ts';
 import { must } from '../../../src/lib/assert.ts';
+import { FINDING_CODES } from '../../../src/report/json/plan-result.ts';
 import { readDoc, type Block } from '../../helpers/docs/doc-blocks.ts';
 import { outline, Story, type Step } from '../../helpers/docs/doc-story.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
@@ -120,6 +121,20 @@ test('troubleshooting.md: each block -> runs, and prints what is shown', async (
   await story.run('cosmig copy --yes # exit code 5', 'here');
   await expect(follow(story, 'docs/troubleshooting.md')).resolves.toEqual([]);
 }, 120_000);
+
+test('choosing-a-key.md: each block -> runs, and prints what is shown', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/choosing-a-key.md')).resolves.toEqual([]);
+  const page = readFileSync(join(story.folder, 'plan.html'), 'utf8');
+  expect(page).toContain('<title>Plan for shop/orders</title>');
+}, 120_000);
+
+test('choosing-a-key.md: findings -> are those of the plan', () => {
+  const { text } = readDoc('docs/choosing-a-key.md');
+  const listed = [...text.matchAll(/^\| `([a-z0-9-]+)` +\| .* \| .* \|$/gm)].map(([, code]) => code);
+  expect(listed.filter((code) => !FINDING_CODES.some((one) => one === code))).toEqual([]);
+  expect(FINDING_CODES.filter((code) => !listed.includes(code))).toEqual([]);
+});
 
 test('keys.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();

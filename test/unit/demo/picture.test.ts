@@ -17,6 +17,7 @@ const before: Spread = {
 };
 
 const findings: DemoFindings = {
+  plan: { action: 'migrate', key: '/tenantId,/customerId', against: null, page: '/tmp/plan.html' },
   before,
   after: { ...before, container: 'shop/orders-by-customer', partitionKey: '/customerId', ranges: [] },
   seeded: {},

@@ -35,6 +35,7 @@ describe('text of a plan', () => {
 
       biggest: the value with the most bytes, and its share of all documents. fullest:
       the fullest partition against the average. RU/s: writes of the hottest value.
+      fan-out: queries that ask every partition.
 
       now /tenantId  (present key)
         Contoso Retail (Tenant A)  ███████████                15.0 GB         27 %
