@@ -39,6 +39,7 @@ for (const count of counts) {
       candidates,
       show: { name: 'plain', text: (values) => JSON.stringify(values) },
       share: 1,
+      readRu: 1,
       created: null,
       fresh: true,
       ruMax: null,

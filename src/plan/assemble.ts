@@ -45,7 +45,8 @@ export interface PlanFound extends PlanParts {
 }
 
 export function resultOf(found: PlanFound): PlanResult {
-  const { candidates, facts, measured, observed, workload: file, share } = found;
+  const { candidates, facts, measured, observed, workload: file } = found;
+  const { share } = measured.sample;
   const { measure } = measured;
   const { totals } = measure;
   const documents = documentsInSource(measured.parts, { share, reported: totals.reported });

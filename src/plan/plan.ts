@@ -160,7 +160,8 @@ async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opene
   const countNow = async (): Promise<number | null> =>
     (await readContainer(account, spec.source, call))?.documentCount ?? null;
   const path = planPath(spec.file);
-  const measured = await readForPlan({ ...parts, side, path, candidates, show, countNow });
+  const readRu = samples[0]?.readRu ?? 0;
+  const measured = await readForPlan({ ...parts, side, path, candidates, show, countNow, readRu });
   const observed = await observe(parts, {
     side,
     candidates,

@@ -43,7 +43,7 @@ export type PassStart = StartedAt & Partial<Pick<ReadPart, 'fenceLsn'>>;
 export interface Taken {
   /** The number of documents on the page up to the fence. */
   readonly documents: number;
-  /** Whether the page has documents beyond the fence; reading is then complete. */
+  /** Whether the page reaches the fence, so that reading is complete: it has documents beyond it, or the last one before it. */
   readonly isBeyond: boolean;
 }
 
@@ -95,6 +95,8 @@ export interface PassParts {
   readonly saved: readonly ReadPart[];
   readonly clock: Clock;
   readonly timing: PassTiming;
+  /** Returns how many documents the pages of a part have; undefined: as many as `timing` says. */
+  readonly pageSizeOf?: (part: ReadPart) => number;
   /** Called after each page. */
   readonly onPage: () => void;
   /** Returns where reading a range starts, when its end is known; undefined: everything is read. */
@@ -191,7 +193,7 @@ export class FencedPass {
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side, timing } = this.#parts;
     const { requests, timeoutMs, governor } = side;
-    const { pageSize } = timing;
+    const pageSize = this.#parts.pageSizeOf?.(reader) ?? timing.pageSize;
     const { rangeId, patience } = reader;
     const range = side.ranges.partOf(reader);
     const mode = 'latest-version';

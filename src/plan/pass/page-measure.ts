@@ -29,6 +29,8 @@ export interface SourceTotals {
   behind: number;
   /** The number of documents that the service reported when everything was read; null: not asked yet, or not reported. */
   reported: number | null;
+  /** The share of the source that is read. */
+  share: number;
 }
 
 export interface SavedPages {
@@ -44,6 +46,7 @@ const NOTHING: Readonly<SourceTotals> = {
   lastTs: 0,
   behind: 0,
   reported: null,
+  share: 1,
 };
 
 export class PageMeasure {
@@ -83,7 +86,11 @@ export class PageMeasure {
   }
 
   /** Adds the documents of a page up to the fence. `check` gets the LSN of its first document before they are added. */
-  take(page: Buffer, fenceLsn: number, check?: (firstLsn: number) => void): Taken {
+  take(
+    page: Buffer,
+    fenceLsn: number,
+    check?: (firstLsn: number) => void,
+  ): Taken & { readonly lastLsn: number } {
     const scan = this.#scan.scan(page);
     if (scan.count > 0) check?.(this.#numberAt(0, scan.nodes.lsn));
     const columns = this.#columns;
@@ -94,7 +101,8 @@ export class PageMeasure {
       candidate.addTypes(columns.types.subarray(at * TYPES.length));
     }
     this.totals.behind += scan.count - columns.count;
-    return { documents: columns.count, isBeyond: columns.count < scan.count };
+    const lastLsn = scan.count === 0 ? 0 : this.#numberAt(scan.count - 1, scan.nodes.lsn);
+    return { documents: columns.count, isBeyond: columns.count < scan.count, lastLsn };
   }
 
   /** What is saved of all documents, whatever the key. */

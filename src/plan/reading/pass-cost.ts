@@ -1,18 +1,13 @@
 /**
  * Estimates what a pass over the source will cost, before it begins: from the number of documents that the service
- * reports, and from what the first page of some ranges costs.
+ * reports, and from what documents of the first pages cost. Pure.
  */
-import { ChangeFeed } from '../../cosmos/feed/feed.ts';
-import { forEachRange } from '../../cosmos/feed/each-range.ts';
-import { wholeOf } from '../../cosmos/feed/ranges.ts';
-import { tokenOf, type Side } from '../../cosmos/side.ts';
-import { latestVersionScan } from '../../documents/page-scan.ts';
 import { NotReadyError } from '../../lib/errors.ts';
+import { stretchCount } from './stretches.ts';
 
 export interface PassCost {
   /** The number of documents that the service reports, which lags; null: it reports none. */
   readonly documents: number | null;
-  readonly bytes: number | null;
   /** How many of them are read. */
   readonly share: number;
   readonly ruPerDocument: number;
@@ -20,44 +15,24 @@ export interface PassCost {
   readonly ru: number | null;
 }
 
-/** How many ranges are asked for a page. Pages of other ranges cost about the same. */
-const RANGES_MAX = 8;
-/** How many documents such a page has: few, since they are read again later. */
-const PAGE_SIZE = 100;
-/** A page has at least this price, also an empty one. */
-const PAGE_RU = 1;
+/** The price of an empty page (fact SVC-34); a page with documents costs at most this much more than they do. */
+const PAGE_RU = 2;
 
-/** Reads a page of some ranges, and computes what the whole pass will cost. */
-export async function passCost(side: Side, share: number, signal: AbortSignal): Promise<PassCost> {
-  const { requests, patience, governor, timeoutMs, facts } = side;
-  const totals = { documents: 0, ru: 0 };
-  const scan = latestVersionScan([]);
-  await forEachRange(side, side.ranges.list.slice(0, RANGES_MAX).map(wholeOf), {
-    limit: RANGES_MAX,
-    signal,
-    work: async (range, inner) => {
-      const feed = new ChangeFeed(requests, { mode: 'latest-version', range, pageSize: PAGE_SIZE });
-      const pages = feed.parsedPages('beginning', {
-        signal: inner,
-        timeoutMs,
-        governor,
-        patience: patience.fresh(),
-        sessionToken: () => tokenOf(side, range.range.id),
-        parse: (page) => {
-          const { count } = page.status === 304 ? { count: 0 } : scan.scan(page.bytes);
-          page.free();
-          return { count, chargeRu: page.chargeRu };
-        },
-      });
-      const { value } = await pages.next();
-      totals.documents += value.count;
-      totals.ru += value.chargeRu;
-    },
-  });
-  const { documentCount: documents, sizeBytes: bytes } = facts;
-  const ruPerDocument = totals.documents === 0 ? PAGE_RU : totals.ru / totals.documents;
-  const ru = documents === null ? null : Math.ceil(documents * share * ruPerDocument);
-  return { documents, bytes, share, ruPerDocument, ru };
+/**
+ * Computes what reading a share of the source will cost. If a sample costs as much as everything, everything is read:
+ * the share of the result is 1.
+ */
+export function passCost(
+  { documentCount: documents, ranges }: { readonly documentCount: number | null; readonly ranges: number },
+  { share, readRu }: { readonly share: number; readonly readRu: number },
+): PassCost {
+  const ruPerDocument = readRu > 0 ? readRu : PAGE_RU;
+  if (documents === null) return { documents, share, ruPerDocument, ru: null };
+  const all = documents * ruPerDocument;
+  const stretches = ranges * stretchCount(documents / ranges, share, ranges);
+  const sample = all * share + stretches * PAGE_RU;
+  const isWhole = share >= 1 || sample >= all;
+  return { documents, share: isWhole ? 1 : share, ruPerDocument, ru: Math.ceil(isWhole ? all : sample) };
 }
 
 /** Refuses a pass that costs more than the operator has allowed, unless it was accepted. */

@@ -16,7 +16,7 @@ import { PageMeasure } from '../pass/page-measure.ts';
 import { passCost, refuseDear, type PassCost } from './pass-cost.ts';
 import { sampleOf, type SampleFacts } from './sampled.ts';
 import { PlanStore, type BegunPass } from './plan-store.ts';
-import { lsnOfPosition, positionAfter, stretchCount, stretchesOf } from './stretches.ts';
+import { lsnOfPosition, positionAfter, stretchCount, stretchesOf, stretchPageSize } from './stretches.ts';
 
 export interface PlanPassParts {
   readonly side: Side;
@@ -27,6 +27,8 @@ export interface PlanPassParts {
   readonly show: { readonly name: string; readonly text: (values: readonly KeyComponent[]) => string };
   /** The share of the source that is read; 1: all of it. */
   readonly share: number;
+  /** What reading a document costs, as a sample has shown; 0: not known. */
+  readonly readRu: number;
   /** The path of the creation date of documents; null: they have none. */
   readonly created: string | null;
   /** Whether to begin again, even if an interrupted pass could be resumed. */
@@ -71,10 +73,14 @@ const MEASURE = 2;
 
 export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   using store = PlanStore.open(parts.path);
-  const { side, candidates, show, share, created, clock, signal } = parts;
+  const { side, candidates, show, created, clock, signal } = parts;
   const spentBefore = side.governor.budget.spentRu;
-  const begun = resumed(store, parts) ?? (await begin(store, parts));
+  const { documentCount } = side.facts;
+  const cost = passCost({ documentCount, ranges: side.ranges.list.length }, parts);
+  const begun = resumed(store, parts) ?? begin(store, parts, cost);
   const { nowTs } = begun;
+  const saved = store.pages();
+  const share = saved?.totals.share ?? cost.share;
   const measure = new PageMeasure(
     candidates.map((candidate) => ({
       plan: planOf(candidate, side.facts.keyPaths),
@@ -83,8 +89,9 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
       show: show.text,
     })),
     nowTs,
-    { saved: store.pages(), created: created === null ? undefined : parsePath(created) },
+    { saved, created: created === null ? undefined : parsePath(created) },
   );
+  measure.totals.share = share;
   const readRu = (): number => begun.readRu + side.governor.budget.spentRu - spentBefore;
   const pass: FencedPass = new FencedPass({
     side,
@@ -93,7 +100,7 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
     timing: { ...TIMING, ...parts.timing },
     isNewest: false,
     onPage: () => parts.onProgress?.({ documents: pass.documents, ru: readRu() }),
-    ...(share >= 1 ? {} : { startsOf: sampling(parts) }),
+    ...(share >= 1 ? {} : sampling({ ...parts, share, pageSize: { ...TIMING, ...parts.timing }.pageSize })),
     takes: {
       take: (page, part) => take(measure, page, { part, isSample: share < 1 }),
       isFull: () => false,
@@ -140,9 +147,9 @@ function resumed(store: PlanStore, parts: PlanPassParts): BegunPass | null {
   return begun;
 }
 
-async function begin(store: PlanStore, parts: PlanPassParts): Promise<BegunPass> {
-  const { side, share, clock, signal } = parts;
-  const cost = await passCost(side, share, signal);
+function begin(store: PlanStore, parts: PlanPassParts, cost: PassCost): BegunPass {
+  const { side, clock } = parts;
+  if (cost.share > parts.share) parts.say('reading everything, since this sample would cost as much');
   parts.onCost?.(cost);
   refuseDear(cost, parts);
   const begun = {
@@ -167,23 +174,38 @@ function subjectOf({ side, candidates, share, show, created }: PlanPassParts): {
   };
 }
 
-/** Returns where a sample starts in each range. */
+/** Returns where a sample starts in each range, and how large its pages are. */
 function sampling({
   side,
   share,
   random,
-}: PlanPassParts): NonNullable<ConstructorParameters<typeof FencedPass>[0]['startsOf']> {
+  pageSize,
+}: Pick<PlanPassParts, 'side' | 'share' | 'random'> & { readonly pageSize: number }): Required<
+  Pick<ConstructorParameters<typeof FencedPass>[0], 'startsOf' | 'pageSizeOf'>
+> {
   const ranges = side.ranges.list.length;
-  return ({ min, max }, { lsn, etag }) => {
-    if (lsnOfPosition(etag) === undefined) throw noSample(`it gave the position ${etag}`);
-    const count = stretchCount((side.facts.documentCount ?? lsn) / ranges, share, ranges);
-    return stretchesOf(lsn, { share, count, random }).map(({ after, until }) => ({
-      min,
-      max,
-      position: positionAfter(after),
-      fenceLsn: until,
-    }));
+  // Documents are taken to be spread evenly over the ranges and over the LSNs of each.
+  let perLsn = 1;
+  return {
+    startsOf: ({ min, max }, { lsn, etag }) => {
+      if (lsnOfPosition(etag) === undefined) throw noSample(`it gave the position ${etag}`);
+      const documents = (side.facts.documentCount ?? lsn) / ranges;
+      perLsn = Math.min(perLsn, documents / Math.max(1, lsn));
+      const count = stretchCount(documents, share, ranges);
+      return stretchesOf(lsn, { share, count, random }).map(({ after, until }) => ({
+        min,
+        max,
+        position: positionAfter(after),
+        fenceLsn: until,
+      }));
+    },
+    pageSizeOf: (part) => stretchPageSize({ after: afterOf(part), until: part.fenceLsn }, perLsn, pageSize),
   };
+}
+
+/** Returns the LSN after which reading a stretch continues. */
+function afterOf({ position }: ReadPart): number {
+  return position === null ? 0 : (lsnOfPosition(position) ?? 0);
 }
 
 function take(
@@ -192,10 +214,12 @@ function take(
   { part, isSample }: { readonly part: ReadPart; readonly isSample: boolean },
 ): Taken {
   if (!isSample) return measure.take(page, part.fenceLsn);
-  const after = part.position === null ? 0 : (lsnOfPosition(part.position) ?? 0);
-  return measure.take(page, part.fenceLsn, (first) => {
+  const after = afterOf(part);
+  const taken = measure.take(page, part.fenceLsn, (first) => {
     if (first <= after) throw noSample(`after the LSN ${after} it returned the LSN ${first}`);
   });
+  // Documents with the same LSN are on one page, so none is left of the stretch.
+  return { ...taken, isBeyond: taken.isBeyond || taken.lastLsn >= part.fenceLsn };
 }
 
 function noSample(why: string): ServiceError {

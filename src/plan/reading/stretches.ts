@@ -13,15 +13,28 @@ export interface Stretch {
 
 /** How many stretches all ranges have together. Each is saved at a checkpoint. */
 const STRETCHES_MAX = 2048;
-/** A stretch has about this many documents at least, so that most of a page is used. */
+/** A stretch has about this many documents, if that gives enough stretches. */
 const DOCUMENTS_MIN = 200;
-/** How many stretches a range has at least, if it has enough LSNs: fewer would say little about how certain a figure is. */
+/** How many stretches a range has, if it has the documents: fewer would say little about how certain a figure is. */
 const STRETCHES_MIN = 32;
+/** Even then a stretch has about this many documents at least, so that each page is worth the price of its request. */
+const DOCUMENTS_WORTH = 10;
 
 /** Returns how many stretches to read of each range. `documents` is the expected number in one range. */
 export function stretchCount(documents: number, share: number, ranges: number): number {
-  const wanted = Math.max(STRETCHES_MIN, Math.floor((documents * share) / DOCUMENTS_MIN));
+  const read = documents * share;
+  const small = Math.min(STRETCHES_MIN, Math.floor(read / DOCUMENTS_WORTH));
+  const wanted = Math.max(small, Math.floor(read / DOCUMENTS_MIN));
   return Math.max(1, Math.min(wanted, Math.floor(STRETCHES_MAX / ranges)));
+}
+
+/**
+ * Returns how many documents a page of a stretch has: what is left of the stretch, since a page is paid for whether all
+ * of it is used or not. `perLsn` is how many documents the range has for each LSN: fewer than one where documents were
+ * replaced or deleted.
+ */
+export function stretchPageSize({ after, until }: Stretch, perLsn: number, most: number): number {
+  return Math.max(1, Math.min(most, Math.ceil((until - after) * Math.min(1, perLsn))));
 }
 
 /** Returns the stretches of a range whose last LSN is `endLsn`, in ascending order. */

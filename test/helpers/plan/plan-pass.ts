@@ -53,6 +53,7 @@ export async function planPass(order: PassOrder): Promise<Measured> {
       text: (values) => JSON.stringify(values.length === 1 ? values[0] : values),
     },
     share: 1,
+    readRu: 1.1,
     created: null,
     fresh: false,
     ruMax: null,

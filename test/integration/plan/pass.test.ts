@@ -171,4 +171,30 @@ describe('plan: a sample', () => {
     expect(Math.min(...lasts)).toBeLessThan(200);
     expect(Math.max(...lasts)).toBeGreaterThan(1000);
   });
+
+  test('half of a small container -> costs about half of everything', async () => {
+    const { move, order } = await filled(1200);
+    await using _ = move;
+    const timing = { pageSize: 1000 };
+    const whole = await planPass({ ...order, path: `${order.path}-all`, timing });
+    const half = await planPass({ ...order, share: 0.5, timing });
+    expect(half.sample.share).toBe(0.5);
+    expect(half.readRu / whole.readRu).toBeLessThan(0.65);
+    const read = half.measure.totals.documents;
+    expect(half.readRu / read).toBeLessThan((whole.readRu / 1200) * 1.2);
+    // Every stretch that has documents is worth its request.
+    expect(read / half.sample.stretches).toBeGreaterThan(8);
+  });
+
+  test('a sample that would cost as much as everything -> everything is read, also when resumed', async () => {
+    const { move, order } = await filled(12);
+    await using _ = move;
+    const said: string[] = [];
+    const say = (text: string): number => said.push(text);
+    for (const wanted of ['reading everything, since this sample would cost as much', 'resuming']) {
+      const { measure, sample } = await planPass({ ...order, share: 0.9, say });
+      expect([sample.share, measure.totals.documents]).toEqual([1, 12]);
+      expect(said.pop()).toContain(wanted);
+    }
+  });
 });

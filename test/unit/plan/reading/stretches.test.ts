@@ -6,6 +6,7 @@ import {
   positionAfter,
   stretchCount,
   stretchesOf,
+  stretchPageSize,
 } from '../../../../src/plan/reading/stretches.ts';
 import { draws } from '../../../helpers/generated.ts';
 
@@ -52,5 +53,15 @@ test('numbers of stretches -> limited, for all ranges together', () => {
   expect(stretchCount(1e9, 0.05, 1)).toBe(2048);
   expect(stretchCount(1e9, 0.05, 512)).toBe(4);
   expect(stretchCount(1e9, 0.05, 10_000)).toBe(1);
-  expect(stretchCount(1000, 0.05, 1)).toBe(32);
+  expect(stretchCount(100_000, 0.05, 1)).toBe(32);
+  // Each stretch is worth its request.
+  expect(stretchCount(1000, 0.05, 1)).toBe(5);
+  expect(stretchCount(3, 0.05, 1)).toBe(1);
+});
+
+test('pages of a stretch -> no larger than what is left of it', () => {
+  expect(stretchPageSize({ after: 100, until: 250 }, 1, 1000)).toBe(150);
+  expect(stretchPageSize({ after: 100, until: 250 }, 0.1, 1000)).toBe(15);
+  expect(stretchPageSize({ after: 0, until: 5000 }, 3, 1000)).toBe(1000);
+  expect(stretchPageSize({ after: 7, until: 8 }, 0.01, 1000)).toBe(1);
 });
