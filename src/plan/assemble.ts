@@ -9,6 +9,7 @@ import { pluralize } from '../lib/counting.ts';
 import { createRu, indexedBy } from '../preflight/estimate.ts';
 import type { SourceSample } from '../preflight/sample.ts';
 import type { KeyCandidate } from './candidates/candidate.ts';
+import { hasTimeValues } from './candidates/time-values.ts';
 import { dataFigures, writeFigures } from './figures.ts';
 import { growthOf, lifeDaysOf } from './forecast/growth.ts';
 import { costsOf } from './money/costs.ts';
@@ -73,6 +74,7 @@ export function resultOf(found: PlanFound): PlanResult {
       derive,
       current,
       proposed,
+      timeValues: hasTimeValues(candidate, found.samples[at]?.biggest.map(({ values }) => values) ?? []),
       data,
       writes: writeFigures(one, costOfWrite, read),
       growth: growthFigures(found, { candidate, measure: one, source, times }),
@@ -222,7 +224,8 @@ function growthFigures(
     values: measure.biggest.heaviest(FOLLOWED_MAX).map(({ high, low, weight }) => ({
       value: measure.texts.of(high, low),
       bytes: weight.low,
-      recentBytes: measure.lastDay.of(high, low).documents.low * averageBytes,
+      // With dates of creation, the last writes say nothing about growth.
+      recentBytes: created === null ? measure.lastDay.of(high, low).documents.low * averageBytes : null,
     })),
     recentSeconds: DAY_SECONDS,
     lifeDays: lifeDaysOf(candidate.derive),

@@ -80,6 +80,8 @@ export interface CandidateResult {
   readonly current: boolean;
   /** Why this candidate was proposed; null: the operator named it. */
   readonly proposed: string | null;
+  /** Whether the values of its first level are times, so that what is written at one time goes to one value. */
+  readonly timeValues: boolean;
   readonly data: DataFigures;
   readonly writes: WriteFigures;
   readonly growth: GrowthFigures;
@@ -313,6 +315,7 @@ export type FindingCode =
   | 'uneven'
   | 'hot-value'
   | 'recency'
+  | 'time-values'
   | 'missing-values'
   | 'collisions-unknown'
   | 'moves'

@@ -30,7 +30,8 @@ export interface GrowthParts {
   readonly values: ReadonlyArray<{
     readonly value: string;
     readonly bytes: number;
-    readonly recentBytes: number;
+    /** Null: not known; then a value grows by its share of the growth of the container. */
+    readonly recentBytes: number | null;
   }>;
   readonly recentSeconds: number;
   /** For how many days a value grows at most, as one with a month in it does; null: for ever. */
@@ -61,6 +62,9 @@ export function growthOf(parts: GrowthParts): GrowthFigures {
   const whole = growing(parts.storedBytes, rate.bytesPerDay * scale, ttlDays);
   const lifeDays = Math.min(ttlDays, parts.lifeDays ?? Infinity);
   const values = parts.values.map(({ value, bytes, recentBytes }) => {
+    const share = parts.dataBytes === 0 ? 0 : bytes / parts.dataBytes;
+    if (recentBytes === null)
+      return { value, ...growing(bytes * scale, share * rate.bytesPerDay * scale, lifeDays) };
     const recent = Math.min(Math.max(0, recentBytes), Math.max(0, bytes));
     // No value grows faster than the whole container: the rest of its recent writes were updates.
     const perDay = Math.min(rate.bytesPerDay, (recent / parts.recentSeconds) * DAY_SECONDS);

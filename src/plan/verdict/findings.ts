@@ -86,7 +86,7 @@ function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyR
 }
 
 function* risksOf(
-  { data, writes, growth, workload, observed, current }: Unjudged,
+  { data, writes, growth, workload, observed, current, timeValues }: Unjudged,
   source: SourceFigures,
 ): Generator<KeyReason> {
   const [biggest] = data.largest;
@@ -130,12 +130,28 @@ function* risksOf(
       { value: Math.min(perPartition, PARTITION_RU_MAX.value), source: PARTITION_RU_MAX.source },
     );
   const recent = recentOf(writes);
-  if (recent !== undefined && recent.share > RECENT_SHARE_MAX.value)
+  const isHot = recent !== undefined && recent.share > RECENT_SHARE_MAX.value;
+  if (isHot)
     yield finding(
       'recency',
       `${formatShare(recent.share)} of the writes of the last ${recent.span} went to the value ${recent.value}`,
       recent.share,
       RECENT_SHARE_MAX,
+    );
+  else if (timeValues && data.itemsPerKey.p50 > 1 && !isOfAllTimes(recent, source))
+    yield finding(
+      'recency',
+      `its values are times, such as ${biggest?.value ?? ''}: storage is even, but all that is written now goes to one value`,
+      null,
+      RECENT_SHARE_MAX,
+    );
+  else if (timeValues)
+    yield finding(
+      'time-values',
+      'its values are times: what is written at the same moment goes to one value, and a query has to know the moment',
+      null,
+      null,
+      'documents with one value share a logical partition (SVC-3)',
     );
   if (documents > 0 && data.missing < documents && data.missing / documents > MISSING_SHARE_MAX.value)
     yield finding(
@@ -233,6 +249,14 @@ function* gainsOf(
         source: monthly.why,
       },
     );
+}
+
+/** For how long documents must have been written, so that the last writes show how the application writes. */
+const HISTORY_SECONDS = 2 * 86_400;
+
+/** Whether writes go to many times at once, as bookings do. A load in one go does so too, and shows nothing. */
+function isOfAllTimes(recent: Recent | undefined, { writtenTs }: SourceFigures): boolean {
+  return recent !== undefined && writtenTs !== null && writtenTs.last - writtenTs.first > HISTORY_SECONDS;
 }
 
 interface Recent {

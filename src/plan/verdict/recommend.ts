@@ -67,6 +67,7 @@ function byFewestRisks(one: CandidateResult, other: CandidateResult): number {
     other.verdict.gains.length - one.verdict.gains.length ||
     // A value that only one document has keeps nothing together: every query by anything else asks all partitions.
     Number(isUnique(one)) - Number(isUnique(other)) ||
+    Number(one.timeValues) - Number(other.timeValues) ||
     // Of two keys that are equal so far, the one without a derived property is less work for the application.
     one.derive.length - other.derive.length ||
     one.paths.length - other.paths.length ||

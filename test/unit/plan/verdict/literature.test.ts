@@ -5,6 +5,9 @@ import {
   planOf,
   type KeyCandidate,
 } from '../../../../src/plan/candidates/candidate.ts';
+import type { KeyComponent } from '../../../../src/epk/effective-key.ts';
+import { valueAt } from '../../../../src/keys/path.ts';
+import { hasTimeValues } from '../../../../src/plan/candidates/time-values.ts';
 import { dataFigures, writeFigures } from '../../../../src/plan/figures.ts';
 import { PageMeasure } from '../../../../src/plan/pass/page-measure.ts';
 import type {
@@ -76,6 +79,7 @@ function plan(items: readonly Item[], current: string, texts: readonly string[],
     return {
       ...candidate,
       current: candidate.isCurrent,
+      timeValues: hasTimeValues(candidate, valuesOf(candidate, items)),
       data: dataFigures(found, figures),
       writes: writeFigures(found, 10, figures),
       growth: {
@@ -107,6 +111,15 @@ function plan(items: readonly Item[], current: string, texts: readonly string[],
       ]),
     ),
   };
+}
+
+/** Some values of a key, as a sample has them. */
+function valuesOf(candidate: KeyCandidate, items: readonly Item[]): ReadonlyArray<readonly KeyComponent[]> {
+  const keys = planOf(candidate, []);
+  return items.slice(0, 5).flatMap((item) => {
+    const computed = keys.compute(keys.inputs.map((path) => valueAt(item, path)));
+    return computed.kind === 'key' ? [computed.values] : [];
+  });
 }
 
 const SEEDS = [1, 2] as const;

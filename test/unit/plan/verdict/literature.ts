@@ -5,6 +5,7 @@
 
 export const NOW = 1_790_000_000;
 const DAY = 86_400;
+const COUNT = 16_000;
 
 export type Item = Readonly<Record<string, string | number>>;
 
@@ -30,55 +31,56 @@ function over(days: number, count: number, make: (n: number, ts: number) => Item
 }
 
 /** Six tenants; one of them has most of the data and of the writes. */
-export function tenants(seed: number): Item[] {
+export function tenants(seed: number, count = COUNT): Item[] {
   const chance = chanceOf(seed);
-  return over(10, 16_000, () => ({
+  return over(10, count, () => ({
     tenantId: chance() < 0.7 ? 'A' : 'BCDEF'.charAt(Math.floor(chance() * 5)),
-    userId: `user-${Math.floor(chance() * 8000)}`,
+    userId: `user-${Math.floor(chance() * count * 0.5)}`,
   }));
 }
 
 /** Orders with the day of the order, a category out of eight, a customer, and the id of the item. */
-export function orders(seed: number): Item[] {
+export function orders(seed: number, count = COUNT): Item[] {
   const chance = chanceOf(seed);
-  return over(200, 16_000, (_n, ts) => ({
+  return over(200, count, (_n, ts) => ({
     source: 'web',
+    orderTime: isoOf(ts),
     orderDay: isoOf(ts).slice(0, 10),
     category: `category-${Math.floor(chance() * 8)}`,
-    customerId: `customer-${Math.floor(chance() * 3000)}`,
+    customerId: `customer-${Math.floor(chance() * count * 0.19)}`,
   }));
 }
 
 /** Telemetry of connected cars: a few models, months, devices. */
-export function cars(seed: number): Item[] {
+export function cars(seed: number, count = COUNT): Item[] {
   const chance = chanceOf(seed);
-  return over(300, 16_000, (_n, ts) => ({
+  return over(300, count, (_n, ts) => ({
     plant: 'one',
     model: `model-${Math.floor(chance() ** 2 * 12)}`,
     month: isoOf(ts).slice(0, 7),
-    deviceId: `device-${Math.floor(chance() * 2500)}`,
+    deviceId: `device-${Math.floor(chance() * count * 0.16)}`,
     createdAt: isoOf(ts),
   }));
 }
 
 /** News feeds: providers, months, quarters, and an id that is unique. */
-export function feeds(seed: number): Item[] {
+export function feeds(seed: number, count = COUNT): Item[] {
   const chance = chanceOf(seed);
-  return over(300, 16_000, (n, ts) => ({
+  return over(300, count, (n, ts) => ({
     site: 'x',
     month: isoOf(ts).slice(0, 7),
-    provider: `provider-${Math.floor(chance() * 400)}`,
+    provider: `provider-${Math.floor(chance() * count * 0.025)}`,
     createdAt: isoOf(ts),
     guid: `${n.toString(16).padStart(8, '0')}-${Math.floor(chance() * 2 ** 32).toString(16)}`,
   }));
 }
 
 /** Posts of a social network, by user and time. */
-export function posts(seed: number): Item[] {
+export function posts(seed: number, count = COUNT): Item[] {
   const chance = chanceOf(seed);
-  return over(120, 16_000, (_n, ts) => ({
+  return over(120, count, (_n, ts) => ({
     network: 'n',
-    userId: `user-${Math.floor(chance() ** 1.5 * 4000)}`,
+    userId: `user-${Math.floor(chance() ** 1.5 * count * 0.25)}`,
     createdAt: isoOf(ts),
   }));
 }

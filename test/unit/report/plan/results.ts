@@ -117,6 +117,7 @@ export function candidate(model: Model, more: Partial<CandidateResult> = {}): Ca
     derive: key.includes('=') ? [key] : [],
     current: false,
     proposed: null,
+    timeValues: false,
     data: {
       documents,
       distinct: doubt === 0 ? exactly(distinct) : { estimate: distinct, ...bounds(distinct) },
