@@ -59,8 +59,9 @@ export function errorForChecks(checks: readonly Check[]): NotReadyError | undefi
   const [first] = failed;
   if (first === undefined) return undefined;
   const named = failed.map(({ about, name }) => `${about} ${name}`).join(', ');
-  return new NotReadyError(failed.length === 1 ? 'a check failed' : `${failed.length} checks failed`, {
+  const isOne = failed.length === 1;
+  return new NotReadyError(isOne ? 'a check failed' : `${failed.length} checks failed`, {
     why: `${named}: see above`,
-    hint: 'do what each of them says, then run cosmig doctor again',
+    hint: `do what ${isOne ? 'it says' : 'each of them says'}, then run cosmig doctor again`,
   });
 }

@@ -94,7 +94,7 @@ function nameFrom(text: string): ContainerName {
   const name = parseContainerName(text);
   if ('container' in name && name.container.startsWith(PREFIX)) return name;
   throw new UsageError(`--probe ${text} does not name a scratch container`, {
-    why: `it is named as DB/CONTAINER, and CONTAINER begins with ${PREFIX}, so that everyone sees what it is`,
+    why: `it must have the form DB/CONTAINER, and CONTAINER must begin with ${PREFIX}, so that everyone sees what it is`,
     hint: `for example --probe shop/${PREFIX}`,
   });
 }
