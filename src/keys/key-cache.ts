@@ -27,8 +27,8 @@ export interface KnownKey {
 }
 
 /** The memory of a cache has two megabytes, so it is allocated when the first key is remembered. */
-class Memory<K> {
-  readonly known: Array<K | undefined> = [];
+class Memory {
+  readonly known: Array<KnownKey | undefined> = [];
   readonly sizes = new Uint8Array(BUCKETS * WAYS);
   readonly hashes = new Int32Array(BUCKETS * WAYS);
   readonly bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
@@ -39,10 +39,10 @@ class Memory<K> {
   }
 }
 
-export class KeyCache<K> {
+export class KeyCache {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  #memory: Memory<K> | undefined;
+  #memory: Memory | undefined;
   /**
    * The input bytes of the last lookup. The next three fields are their hash, their number and their bucket; the bucket
    * is -1 if the input cannot be cached.
@@ -59,7 +59,7 @@ export class KeyCache<K> {
   }
 
   /** Returns the cached key of a row; undefined if it is not cached. */
-  find(row: number): K | undefined {
+  find(row: number): KnownKey | undefined {
     this.#bucket = this.#ask(row);
     const memory = this.#memory;
     if (this.#bucket < 0 || memory === undefined) return undefined;
@@ -70,11 +70,11 @@ export class KeyCache<K> {
   }
 
   /** Stores the key of the row that was looked up last. Called after `find` has returned undefined for this row. */
-  remember(known: K): K {
+  remember(known: KnownKey): KnownKey {
     const bucket = this.#bucket;
     if (bucket < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    const memory = (this.#memory ??= new Memory<K>());
+    const memory = (this.#memory ??= new Memory());
     const oldest = memory.oldest[bucket] ?? 0;
     memory.oldest[bucket] = (oldest + 1) % WAYS;
     const way = bucket * WAYS + oldest;
@@ -86,7 +86,7 @@ export class KeyCache<K> {
     return known;
   }
 
-  #isAsked({ sizes, bytes }: Memory<K>, way: number): boolean {
+  #isAsked({ sizes, bytes }: Memory, way: number): boolean {
     if (sizes[way] !== this.#askedBytes) return false;
     const from = way * BYTES_MAX;
     for (let i = 0; i < this.#askedBytes; i += 1) if (bytes[from + i] !== this.#asked[i]) return false;

@@ -33,6 +33,18 @@ export interface DocumentRefusal {
   readonly why: string;
 }
 
+/** Returns a count of zero for each reason. */
+export function noRefusals(): Record<DocumentRefusal['reason'], number> {
+  return {
+    'missing-key': 0,
+    'invalid-key': 0,
+    'key-conflict': 0,
+    'too-large': 0,
+    'key-too-long': 0,
+    'bad-id': 0,
+  };
+}
+
 /**
  * What becomes of a time to live. `restart`: the bytes are unchanged, and the countdown starts again with the copy.
  * `remaining`: `ttl` is rewritten so that the copy expires with the original; `defaultTtl` is that of the source
@@ -89,7 +101,7 @@ export class Rekey {
   /** The value for each added path, then the value for `ttl`. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
-  readonly #cache: KeyCache<KnownKey>;
+  readonly #cache: KeyCache;
   #known: KnownKey | undefined;
   #row = 0;
   #nowTs = 0;

@@ -16,7 +16,7 @@ import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { forEachConcurrently } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
-import { Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
+import { noRefusals, Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
 import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
 
 /** Two source documents that belong at the same slot, because they have this id and this new key. */
@@ -71,14 +71,7 @@ export class SampleTally {
   readonly #slots = new Map<string, string>();
   readonly #firsts = new Set<string>();
   readonly #collided: Collision[] = [];
-  readonly #refused: Record<DocumentRefusal['reason'], number> = {
-    'missing-key': 0,
-    'invalid-key': 0,
-    'key-conflict': 0,
-    'too-large': 0,
-    'key-too-long': 0,
-    'bad-id': 0,
-  };
+  readonly #refused = noRefusals();
   readonly #counts = { collisions: 0, expired: 0, missing: 0, withTtl: 0 };
   /** What the averages are computed from. */
   readonly #totals = { bytes: 0, keyBytes: 0, moved: 0, terms: 0, parsed: 0, ru: 0, rows: 0 };

@@ -7,7 +7,7 @@ import type { PageScan } from '../../documents/page-scan.ts';
 import { decodeText } from '../../documents/scalar.ts';
 import { positionOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
-import type { DocumentRefusal } from '../../keys/rekey.ts';
+import { noRefusals, type DocumentRefusal } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
 import { ROW_STATE, TYPES, type KeyColumn, type KeyColumns } from './key-columns.ts';
 import { Positions } from './key-words.ts';
@@ -220,17 +220,6 @@ export interface SavedMeasure {
 
 function noTypes(): Record<keyof TypeCounts, number> {
   return { text: 0, number: 0, boolean: 0, null: 0, missing: 0, object: 0, array: 0 };
-}
-
-function noRefusals(): Record<DocumentRefusal['reason'], number> {
-  return {
-    'missing-key': 0,
-    'invalid-key': 0,
-    'key-conflict': 0,
-    'too-large': 0,
-    'key-too-long': 0,
-    'bad-id': 0,
-  };
 }
 
 /** The last step of MurmurHash3: every bit of the result depends on every bit of the word. */

@@ -27,7 +27,7 @@ export const FILTER = {
   pad: 7,
   default: 8,
 } as const;
-export const PIECES: readonly TimePiece[] = [
+const PIECES: readonly TimePiece[] = [
   'yyyy',
   'MM',
   'dd',

@@ -57,7 +57,7 @@ export function doingOf(operation: string): Doing | null {
 const HIDDEN_STEP = /^p\d+(?:__\d+)?$/;
 
 /** Returns whether a query has no name of a property left, as when full-text query logging is off. */
-export function isObfuscated(conditions: Conditions | null): boolean {
+function isObfuscated(conditions: Conditions | null): boolean {
   const named = conditions?.named ?? [];
   return named.length > 0 && named.every((path) => path.every((step) => HIDDEN_STEP.test(step)));
 }
