@@ -227,6 +227,7 @@ function growthFigures(
       // With dates of creation, the last writes say nothing about growth.
       recentBytes: created === null ? measure.lastDay.of(high, low).documents.low * averageBytes : null,
     })),
+    recentTotalBytes: measure.lastDay.total * averageBytes,
     recentSeconds: DAY_SECONDS,
     lifeDays: lifeDaysOf(candidate.derive),
     defaultTtl: facts.defaultTtl,

@@ -33,6 +33,8 @@ export interface GrowthParts {
     /** Null: not known; then a value grows by its share of the growth of the container. */
     readonly recentBytes: number | null;
   }>;
+  /** Bytes of all documents that were written in that time. */
+  readonly recentTotalBytes: number;
   readonly recentSeconds: number;
   /** For how many days a value grows at most, as one with a month in it does; null: for ever. */
   readonly lifeDays: number | null;
@@ -61,13 +63,16 @@ export function growthOf(parts: GrowthParts): GrowthFigures {
     parts.defaultTtl !== null && parts.defaultTtl > 0 ? parts.defaultTtl / DAY_SECONDS : Infinity;
   const whole = growing(parts.storedBytes, rate.bytesPerDay * scale, ttlDays);
   const lifeDays = Math.min(ttlDays, parts.lifeDays ?? Infinity);
+  // Where more was written than the container grew, the rest were updates or a load, of each value its part.
+  const writtenPerDay = (parts.recentTotalBytes / parts.recentSeconds) * DAY_SECONDS;
+  const grown = writtenPerDay > rate.bytesPerDay ? rate.bytesPerDay / writtenPerDay : 1;
   const values = parts.values.map(({ value, bytes, recentBytes }) => {
     const share = parts.dataBytes === 0 ? 0 : bytes / parts.dataBytes;
     if (recentBytes === null)
       return { value, ...growing(bytes * scale, share * rate.bytesPerDay * scale, lifeDays) };
     const recent = Math.min(Math.max(0, recentBytes), Math.max(0, bytes));
     // No value grows faster than the whole container: the rest of its recent writes were updates.
-    const perDay = Math.min(rate.bytesPerDay, (recent / parts.recentSeconds) * DAY_SECONDS);
+    const perDay = Math.min(rate.bytesPerDay, (recent / parts.recentSeconds) * DAY_SECONDS * grown);
     return { value, ...growing(bytes * scale, perDay * scale, lifeDays) };
   });
   const first = values

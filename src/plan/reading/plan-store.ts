@@ -159,7 +159,12 @@ export class PlanStore {
       this.#sql.dropParts.run();
       for (const part of parts) this.#sql.addPart.run({ ...part, isDone: part.isDone ? 1 : 0 });
       const heads = candidates.map((one, candidate) => this.#saveMeasure(one.save(), candidate));
-      this.#sql.measured.run({ readRu, totals: JSON.stringify(totals), heads: JSON.stringify(heads) });
+      // Charges have fractions, and columns of numbers hold integers.
+      this.#sql.measured.run({
+        readRu: Math.round(readRu),
+        totals: JSON.stringify(totals),
+        heads: JSON.stringify(heads),
+      });
     });
   }
 

@@ -32,10 +32,13 @@ export const PARTITIONS_THAT_MATTER: Limit = { value: 5, source: "Microsoft's pa
 /** A value with a larger share of all documents is more than its part on any container of ten partitions. */
 export const TOP_SHARE_MAX: Limit = {
   value: 0.1,
-  source: "cosmig's own limit: the part of one partition in ten",
+  source: 'a rule of thumb: the part of one partition in ten',
 };
 /** A value with a larger share of the last hour's writes makes one partition do most of the work. */
-export const RECENT_SHARE_MAX: Limit = { value: 0.25, source: "cosmig's own limit: a quarter of all writes" };
+export const RECENT_SHARE_MAX: Limit = {
+  value: 0.25,
+  source: 'a rule of thumb: a quarter of all writes',
+};
 /** With fewer writes in an hour, the share of one value is chance. */
 export const RECENT_WRITES_MIN = 50;
 /** A larger share of documents without a value makes their common, undefined value a big one. */
@@ -46,7 +49,7 @@ export const MISSING_SHARE_MAX: Limit = {
 /** A larger share of updates that move a document costs a write and a delete instead of a replace, often. */
 export const MOVES_SHARE_MAX: Limit = {
   value: 0.01,
-  source: "cosmig's own limit: a move is a create and a delete",
+  source: 'a rule of thumb: a move is a create and a delete',
 };
 /** A larger share of executions that ask every partition makes reads dearer with every partition. */
 export const FAN_OUT_SHARE_MAX: Limit = { value: 0.1, source: "the threshold of Azure's account dashboard" };

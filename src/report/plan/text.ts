@@ -117,7 +117,8 @@ const TABLE: readonly TextColumn[] = [
   {
     name: 'biggest',
     width: 10,
-    of: ({ data: { largest } }) => (largest[0] === undefined ? '' : bytesText(largest[0].bytes.high)),
+    of: ({ data: { largest } }) =>
+      largest[0] === undefined ? '' : bytesText(largest[0].bytes.high).replace(' bytes', ' B'),
   },
   {
     name: 'share',

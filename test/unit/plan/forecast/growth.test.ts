@@ -23,6 +23,7 @@ function growth(more: Partial<GrowthParts> = {}): ReturnType<typeof growthOf> {
     dataBytes: 100 * GB,
     storedBytes: 100 * GB,
     values: [{ value: 'A', bytes: 10 * GB, recentBytes: GB / 10 }],
+    recentTotalBytes: GB,
     recentSeconds: DAY,
     lifeDays: null,
     defaultTtl: null,
@@ -69,10 +70,17 @@ test('a twentieth was read -> the same dates as if all had been read', () => {
     history: daily(100, GB / 20),
     dataBytes: 5 * GB,
     values: [{ value: 'A', bytes: GB / 2, recentBytes: GB / 200 }],
+    recentTotalBytes: GB / 20,
   });
   expect(sampled.first?.reaches20Gb).toBe(growth().first?.reaches20Gb);
   expect(sampled.line[0]).toEqual(growth().line[0]);
   expect(sampled.bytesPerDay).toBeCloseTo(growth().bytesPerDay, -1);
+});
+
+test('more was written than the container grew -> each value grows with its part of it', () => {
+  const values = [{ value: 'A', bytes: 10 * GB, recentBytes: 2 * GB }];
+  const { first, bytesPerDay } = growth({ values, recentTotalBytes: 20 * GB });
+  expect((first?.bytesPerDay ?? 0) / bytesPerDay).toBeCloseTo(0.1, 6);
 });
 
 test('a value that is updated more than the container grows -> grows no faster than the container', () => {
