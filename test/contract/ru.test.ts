@@ -250,11 +250,11 @@ forEachEmulator(
       const press = async (priority: 'Low' | 'High', lane: number): Promise<void> => {
         for (let n = lane; Date.now() < endsAt; n += LANES) {
           const headers = { 'x-ms-cosmos-priority-level': priority };
-          const reply = await create(wire, sized(`${priority}${n}`, 8), headers);
+          const reply = await create(wire, sized(`${priority}${n}`, 32), headers);
           if (reply.status === 201) served[priority] += 1;
         }
       };
-      // Enough of them that there are not enough RU/s on a busy machine either.
+      // Enough of them, and large enough, that there are not enough RU/s on a busy machine either.
       const lanes = Array.from({ length: LANES }, (_, lane) => lane);
       await Promise.all(lanes.flatMap((lane) => [press('Low', lane), press('High', lane)]));
       expect(served.Low).toBeGreaterThan(0);
