@@ -93,7 +93,9 @@ describe('what texts name', () => {
     const tables: OptionTable[] = [COMMON_OPTIONS, ...commands.map(({ options }) => options)];
     const flags = new Set(['help', 'version', ...tables.flatMap((table) => Object.keys(table).map(flagOf))]);
     // In styles of a page, two dashes begin the name of a variable.
-    const spoken = [...code].filter(([file]) => !/^report\/(?:plan\/style|svg\/theme)\.ts$/.test(file));
+    const spoken = [...code].filter(
+      ([file]) => !/^report\/(?:(?:plan|watch)\/style|svg\/theme)\.ts$/.test(file),
+    );
     const wrong = spoken.flatMap(([file, text]) =>
       [...text.matchAll(/(?<![\w-])--([a-z][a-z-]*[a-z])(?!-?\.\.\.)/g)]
         .filter(([, flag = '']) => !flags.has(flag) && !FOREIGN.has(flag) && flag !== 'on')

@@ -15,6 +15,7 @@ import { plan } from './plan.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { verify } from './verify.ts';
+import { watch } from './watch.ts';
 
 const others: readonly Command[] = [
   plan,
@@ -24,6 +25,7 @@ const others: readonly Command[] = [
   verify,
   cutover,
   status,
+  watch,
   deadLettersList,
   deadLettersShow,
   deadLettersRetry,

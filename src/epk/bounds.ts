@@ -40,6 +40,15 @@ export function middleOf(kind: KeyKind, min: string, max: string): string | unde
   return undefined;
 }
 
+/** Returns where a bound lies in the hash space, from 0 to 1. */
+export function positionOf(kind: KeyKind, bound: string): number {
+  if (bound === START) return 0;
+  if (bound === END) return 1;
+  // Version 1 writes a hash as a floating point number, whose digits are not proportional to its value.
+  if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
+  return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
+}
+
 interface Space {
   /** Number of bits in the hash of one level. */
   readonly bitsPerLevel: bigint;

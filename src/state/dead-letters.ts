@@ -122,6 +122,9 @@ export class LetterStore {
       listAll: database.prepare<[LetterWindow], Columns>(
         'SELECT * FROM dead_letters WHERE number > @after ORDER BY number LIMIT @limit',
       ),
+      newest: database.prepare<[number], Columns>(
+        `SELECT * FROM dead_letters WHERE ${open} ORDER BY number DESC LIMIT ?`,
+      ),
       discardAll: database.prepare(
         `UPDATE dead_letters SET state = 'discarded', updated_at_ms = @atMs WHERE reason = @reason AND ${open}`,
       ),
@@ -192,6 +195,11 @@ export class LetterStore {
   list(window: LetterWindow): Letter[] {
     const statement = window.state === 'any' ? this.#sql.listAll : this.#sql.list;
     return this.#transactions.read(() => statement.all(window).map(parseLetter));
+  }
+
+  /** Returns the newest open letters, the newest first. */
+  newest(limit: number): Letter[] {
+    return this.#transactions.read(() => this.#sql.newest.all(limit).map(parseLetter));
   }
 
   /**

@@ -109,6 +109,7 @@ export class Journal {
       entries: database.prepare<[{ after: number; limit: number }], Columns>(
         'SELECT * FROM journal WHERE number > @after ORDER BY number LIMIT @limit',
       ),
+      newest: database.prepare<[number], Columns>('SELECT * FROM journal ORDER BY number DESC LIMIT ?'),
       lastCutover: database.prepare<[number], Columns>(
         `SELECT number, at_ms, event, details FROM (
            SELECT *, row_number() OVER (
@@ -136,6 +137,11 @@ export class Journal {
 
   entries(window: { readonly after: number; readonly limit: number }): JournalEntry[] {
     return this.#sql.entries.all(window).map(parseEntry);
+  }
+
+  /** Returns the newest events, the oldest of them first. */
+  newest(limit: number): JournalEntry[] {
+    return this.#sql.newest.all(limit).map(parseEntry).toReversed();
   }
 
   /**

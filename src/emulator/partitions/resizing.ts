@@ -3,8 +3,8 @@
  *
  * Invariant: a split or merge is one SQLite transaction, and the memory changes after its commit.
  */
+import { positionOf } from '../../epk/bounds.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
-import { readOrderedNumber } from '../../epk/encoding.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -105,15 +105,6 @@ function growTo(account: LocalAccount, container: ContainerModel, count: number)
  */
 function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
-}
-
-/** Returns where a bound lies in the hash space, from 0 to 1. */
-function positionOf(kind: KeyKind, bound: string): number {
-  if (bound === '') return 0;
-  if (bound === 'FF') return 1;
-  // Version 1 writes a hash as a floating point number, whose digits are not proportional to its value.
-  if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
-  return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
 }
 
 /** Creates the ranges for each raised throughput whose delay has passed. */

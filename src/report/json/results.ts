@@ -23,6 +23,7 @@ import {
   KEY_RESULT,
   EMULATOR_READY,
   DEMO_RESULT,
+  WATCH_READY,
 } from './tool-results.ts';
 import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
@@ -101,6 +102,7 @@ export const RESULTS = {
   'dead-letters retry': [RETRY_RESULT, SKIPPED, FAILURE],
   'dead-letters discard': [DISCARDED, FAILURE],
   key: [KEY_RESULT, FAILURE],
+  watch: [WATCH_READY, FAILURE],
   emulator: [EMULATOR_READY, FAILURE],
   demo: [DEMO_RESULT, FAILURE],
   completion: [COMPLETION, FAILURE],

@@ -60,6 +60,11 @@ export const KEY_RESULT = is.object({
   resultsLeftOut: is.whole(),
 });
 
+export const WATCH_READY = is.object({
+  ready: is.constant(true),
+  url: is.text('with the token that the page needs'),
+});
+
 export const EMULATOR_READY = is.object({
   ready: is.constant(true),
   endpoint: is.text(),

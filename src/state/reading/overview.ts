@@ -30,6 +30,14 @@ const LOOKS_MAX = 3;
 const ENTRIES_MAX = 1000;
 
 export function readOverview(path: string): Overview {
+  return readOverviewAnd(path, () => null).overview;
+}
+
+/** Reads an overview, and what `more` reads from the ledger at the same moment. */
+export function readOverviewAnd<T>(
+  path: string,
+  more: (ledger: Ledger) => T,
+): { readonly overview: Overview; readonly more: T } {
   using ledger = Ledger.openReadonly(path);
   for (let look = 1; ; look += 1) {
     const isRunning = Ledger.isRunning(path);
@@ -40,8 +48,11 @@ export function readOverview(path: string): Overview {
       letters: ledger.letters.counts(),
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
+      more: more(ledger),
     }));
     // Without this check, a run that has just ended would look like a run that has crashed.
-    if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX) return { ...written, isRunning };
+    const { more: read, ...overview } = written;
+    if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX)
+      return { overview: { ...overview, isRunning }, more: read };
   }
 }

@@ -41,7 +41,8 @@ export function readTags(page: string): Tags {
       name !== 'rect' &&
       name !== 'line' &&
       name !== 'path' &&
-      name !== 'polyline'
+      name !== 'polyline' &&
+      name !== 'polygon'
     )
       throw new Error(`<${name}> has no proper end`);
     if (isEmpty !== '/') open.push(tag);

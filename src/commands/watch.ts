@@ -1,0 +1,73 @@
+/** `cosmig watch`: serves a page that shows one migration as it goes on. It reads the ledger and changes nothing. */
+import { randomBytes } from 'node:crypto';
+import type { Command, OptionTable } from '../cli/command.ts';
+import { whenAborted } from '../lib/abort.ts';
+import { CanceledError } from '../lib/errors.ts';
+import { readVersion } from '../lib/version.ts';
+import type { WATCH_READY } from '../report/json/tool-results.ts';
+import type { TypeOf } from '../report/json/schema.ts';
+import { LEDGER_OPTIONS } from '../spec/fields.ts';
+import { loadLedgerPath } from '../spec/load.ts';
+
+/** Too long to be guessed. */
+const TOKEN_BYTES = 16;
+
+const OPTIONS = {
+  port: {
+    type: 'number',
+    default: 0,
+    min: 0,
+    max: 65_535,
+    env: 'COSMIG_WATCH_PORT',
+    help: 'port to listen on, on this machine only; 0 takes any free one',
+  },
+  open: { type: 'boolean', help: 'open the page in a browser' },
+  ...LEDGER_OPTIONS,
+} as const satisfies OptionTable;
+
+export const watch: Command<typeof OPTIONS> = {
+  name: 'watch',
+  summary: 'show a migration on a live page',
+  description:
+    'Serves a page on this machine that shows one migration as it goes on: documents, speed, physical partitions, proof ' +
+    'and cutover. It may start before the migration, and stays when a run ends or crashes. It needs no account, and ' +
+    'nothing on the page changes anything. The same port answers /metrics for Prometheus.',
+  examples: [
+    { line: 'cosmig watch --open', purpose: 'the migration of cosmig.config.yaml in this folder' },
+    {
+      line: 'cosmig watch --ledger .cosmig/orders.db --port 9464',
+      purpose: 'one ledger, on a port for Prometheus',
+    },
+  ],
+  options: OPTIONS,
+  async run({ options, env, clock, signal, out }) {
+    const ledger = loadLedgerPath({ options, env, clock });
+    // Loaded on demand, since --help needs neither the server nor the database.
+    const { startWatch } = await import('../watch/server.ts');
+    const { LivePage } = await import('../report/watch/live.ts');
+    const server = await startWatch({
+      port: options.port,
+      token: randomBytes(TOKEN_BYTES).toString('base64url'),
+      shown: new LivePage(ledger, { clock, version: readVersion() }),
+      clock,
+      signal,
+    });
+    try {
+      const { url } = server;
+      const json: TypeOf<typeof WATCH_READY> = { ready: true, url };
+      out.announce({ json, text: url });
+      out.note('anyone on this machine who has this address can see the page; Ctrl-C ends it');
+      if (options.open) {
+        const { openBrowser } = await import('../watch/browser.ts');
+        if (!(await openBrowser(url))) out.note('no browser could be opened; open the address yourself');
+      }
+      await Promise.race([whenAborted(signal), server.ended]);
+    } finally {
+      await server.close();
+    }
+    throw new CanceledError(signal.reason instanceof CanceledError ? signal.reason.signal : 'SIGINT', {
+      why: 'the page is closed',
+      hint: 'the migration does not need it; run cosmig watch again at any time',
+    });
+  },
+};

@@ -1,0 +1,77 @@
+/** The cutover: what its gate requires, its steps with their seconds, and for how long the writers have been stopped. */
+import { formatCount } from '../../lib/counting.ts';
+import type { StepReport } from '../../state/runs.ts';
+import { formatDuration } from '../format.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import type { MigrationFacts } from './facts.ts';
+
+/** A tail that lags by more than this does not pass the gate (src/engine/cutover/gate.ts). */
+const LAG_MAX_S = 60;
+
+export function cutover(facts: MigrationFacts): Markup {
+  return markup`<h2>Cutover</h2>${stopped(facts)}<div class="columns"><div><h3>What the gate requires</h3><ul class="ticks">${gate(
+    facts,
+  ).map(
+    ({ name, isMet, note }) =>
+      markup`<li class="${isMet === null ? 'open' : isMet ? 'met' : 'unmet'}"><span aria-hidden="true">${isMet === null ? '·' : isMet ? '✓' : '✗'}</span> <span class="hidden">${isMet === null ? 'not known: ' : isMet ? 'met: ' : 'not met: '}</span>${name} <span class="muted">${note}</span></li>`,
+  )}</ul></div><div><h3>Steps</h3>${steps(facts)}</div></div>`;
+}
+
+function stopped({ status: { cutover: last }, atMs }: MigrationFacts): Markup | null {
+  if (last === null) return null;
+  if (last.state === 'committed')
+    return last.stoppedMs === null
+      ? markup`<p class="verdict good">Committed.</p>`
+      : markup`<p class="verdict good">Committed; the writers were stopped for ${formatDuration(last.stoppedMs)}.</p>`;
+  if (last.stoppedSince !== null) {
+    const since = formatDuration(Math.max(0, atMs - Date.parse(last.stoppedSince)));
+    const may = last.state === 'in progress' ? 'have been stopped for' : 'may still be stopped, for';
+    return markup`<p class="verdict ${last.state === 'in progress' ? 'caution' : 'alarm'}">The writers ${may} <span class="big">${since}</span></p>`;
+  }
+  return last.state === 'backed out'
+    ? markup`<p class="verdict">The last cutover backed out: ${last.why ?? 'the reason is not known'}.</p>`
+    : null;
+}
+
+interface Condition {
+  readonly name: string;
+  /** Null: not known yet. */
+  readonly isMet: boolean | null;
+  readonly note: string;
+}
+
+function gate({ status, report }: MigrationFacts): Condition[] {
+  const { phase, proof, deadLetters, running } = status;
+  const isCopied = phase !== 'new' && phase !== 'copying';
+  const lag = running === null ? null : (report?.lagSeconds ?? null);
+  const { open } = deadLetters;
+  return [
+    { name: 'the copy is complete', isMet: isCopied, note: isCopied ? '' : phase },
+    {
+      name: 'a comparison has found both sides equal',
+      isMet: proof !== null,
+      note: proof === null ? 'run cosmig verify' : '',
+    },
+    {
+      name: 'no dead letter is open',
+      isMet: open === 0,
+      note: open === 0 ? '' : `${formatCount(open)} open`,
+    },
+    {
+      name: 'the tail is close to the end of the source',
+      isMet: lag === null ? (phase === 'committed' ? true : null) : lag <= LAG_MAX_S,
+      note: lag === null ? '' : `${lag} s behind`,
+    },
+  ];
+}
+
+function steps({ report, atMs, status }: MigrationFacts): Markup {
+  const list = report?.steps ?? [];
+  if (list.length === 0) return markup`<p class="empty">No cutover has begun in the last run.</p>`;
+  const endMs = status.lastRun?.ended == null ? atMs : Date.parse(status.lastRun.ended);
+  return markup`<ol class="steps">${list.map((step: StepReport, index) => {
+    const next = list[index + 1];
+    const isNow = next === undefined && status.running !== null;
+    return markup`<li class="${isNow ? 'now' : ''}"><span>${step.name}</span> <b>${formatDuration(Math.max(0, (next?.atMs ?? endMs) - step.atMs))}</b></li>`;
+  })}</ol>`;
+}

@@ -1,0 +1,77 @@
+/**
+ * What the page of a migration shows, read from its files. The run writes them every second, so the page needs nothing
+ * from the run, and survives its end and its crash. Invariants: no lock is taken and no byte is changed; a file that
+ * cannot be read is a fact to show, not the end of the page.
+ */
+import { existsSync } from 'node:fs';
+import { CosmigError } from '../../lib/errors.ts';
+import type { Letter } from '../../state/dead-letters.ts';
+import type { JournalEntry } from '../../state/journal.ts';
+import type { HistoryEntry } from '../../state/reading/history.ts';
+import { readOverviewAnd } from '../../state/reading/overview.ts';
+import type { RunReport } from '../../state/runs.ts';
+import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
+import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import { buildStatus, type Status } from '../status/status-data.ts';
+
+/** The state of a migration at one moment. */
+export interface MigrationFacts {
+  readonly is: 'known';
+  readonly atMs: number;
+  readonly status: Status;
+  /** What the run last reported; null: no run has reported anything. */
+  readonly report: RunReport | null;
+  /** What the comparison reports that is running; null: none is running, or it has reported nothing yet. */
+  readonly comparing: RecordedProgress | null;
+  readonly history: readonly HistoryEntry[];
+  /** The newest events, the oldest first. */
+  readonly events: readonly JournalEntry[];
+  /** The newest open dead letters. */
+  readonly letters: readonly Letter[];
+}
+
+/** Why there is nothing to show. */
+export interface NothingToShow {
+  readonly is: 'absent' | 'unreadable';
+  readonly atMs: number;
+  readonly ledger: string;
+  readonly why: string;
+}
+
+export type Facts = MigrationFacts | NothingToShow;
+
+const EVENTS_SHOWN = 12;
+const LETTERS_SHOWN = 6;
+
+export function readFacts(ledgerPath: string, atMs: number): Facts {
+  if (!existsSync(ledgerPath))
+    return { is: 'absent', atMs, ledger: ledgerPath, why: 'cosmig copy will create it' };
+  try {
+    return readKnown(ledgerPath, atMs);
+  } catch (error) {
+    if (!(error instanceof CosmigError)) throw error;
+    return { is: 'unreadable', atMs, ledger: ledgerPath, why: `${error.message}: ${error.why}` };
+  }
+}
+
+function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
+  const { overview, more } = readOverviewAnd(ledgerPath, (ledger) => ({
+    history: ledger.history.all(),
+    events: ledger.journal.newest(EVENTS_SHOWN),
+    letters: ledger.letters.newest(LETTERS_SHOWN),
+  }));
+  const verified = verifyPath(ledgerPath);
+  const isVerifying = VerifyStore.isInUse(verified);
+  const status = buildStatus(ledgerPath, overview, {
+    lastProof: VerifyStore.lastProof(verified),
+    isVerifying,
+  });
+  return {
+    is: 'known',
+    atMs,
+    status,
+    report: overview.lastRun?.report ?? null,
+    comparing: isVerifying ? lastProgress(verified) : null,
+    ...more,
+  };
+}

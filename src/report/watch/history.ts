@@ -1,0 +1,125 @@
+/** What has happened since the migration began, as curves: documents, RU/s and lag over time. */
+import { formatCount } from '../../lib/counting.ts';
+import type { HistoryEntry } from '../../state/reading/history.ts';
+import { formatAge } from '../format.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import { timeline, type TimedAmount } from '../svg/timeline.ts';
+import type { MigrationFacts } from './facts.ts';
+
+const WIDTH = 380;
+/** Points of a curve: more than this cannot be seen. */
+const POINTS = 120;
+/** Pages are committed in steps, so a rate over a shorter time would jump. */
+const STEP_LEAST_MS = 4000;
+/** Moments of a run are closer together than this many times the usual distance. Else nothing ran between them. */
+const GAP_STEPS = 6;
+
+export function history({ history: entries, atMs }: MigrationFacts): Markup {
+  const first = entries[0];
+  const last = entries.at(-1);
+  if (first === undefined || last === undefined || entries.length < 3)
+    return markup`<h2>Since the beginning</h2><p class="empty">Too little has been recorded to draw it.</p>`;
+  const span = { fromMs: first.atMs, toMs: Math.max(last.atMs, atMs) };
+  const moments = spread(entries, span);
+  const common = { span, width: WIDTH, timeText: timeTexts(span) };
+  const rate = (of: (entry: HistoryEntry) => number): TimedAmount[] => ratesOf(moments, of);
+  const chart = (picture: Markup, caption: Markup): Markup =>
+    markup`<figure>${picture}<figcaption>${caption}</figcaption></figure>`;
+  const documents = rate(({ read }) => read);
+  const [sourceRu, targetRu] = [rate((entry) => entry.sourceRu), rate((entry) => entry.targetRu)];
+  const lag = moments.map((entry) => ({ atMs: entry.atMs, amount: entry.lagSeconds }));
+  return markup`<h2>Since the beginning <span class="muted">${formatAge(span.toMs - span.fromMs)}</span></h2><div class="charts">${[
+    chart(
+      timeline(
+        {
+          id: 'history-documents',
+          title: 'Documents read per second',
+          description: describe(documents, 'documents a second'),
+        },
+        { ...common, series: [{ name: 'read', tone: 'k1', points: documents }], format: short },
+      ),
+      markup`Documents read per second`,
+    ),
+    chart(
+      timeline(
+        {
+          id: 'history-ru',
+          title: 'RU per second',
+          description: `Source: ${describe(sourceRu, 'RU/s')} Target: ${describe(targetRu, 'RU/s')}`,
+        },
+        {
+          ...common,
+          series: [
+            { name: 'source', tone: 'k1', points: sourceRu },
+            { name: 'target', tone: 'k3', points: targetRu },
+          ],
+          format: short,
+        },
+      ),
+      markup`RU per second: <span class="key k1">source</span> and <span class="key k3">target</span>`,
+    ),
+    chart(
+      timeline(
+        { id: 'history-lag', title: 'Lag in seconds', description: describe(lag, 'seconds') },
+        { ...common, series: [{ name: 'lag', tone: 'k4', points: lag }], format: short },
+      ),
+      markup`Lag in seconds`,
+    ),
+  ]}</div>`;
+}
+
+/** Chooses at most POINTS entries, evenly over time. */
+function spread(
+  entries: readonly HistoryEntry[],
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): HistoryEntry[] {
+  const stepMs = Math.max(STEP_LEAST_MS, (toMs - fromMs) / POINTS);
+  const chosen: HistoryEntry[] = [];
+  for (const entry of entries) {
+    const before = chosen.at(-1);
+    if (before === undefined || entry.atMs - before.atMs >= stepMs) chosen.push(entry);
+  }
+  return chosen;
+}
+
+/** Returns how fast a total grew up to each moment; null after a time in which nothing was recorded. */
+function ratesOf(entries: readonly HistoryEntry[], of: (entry: HistoryEntry) => number): TimedAmount[] {
+  const gaps = entries.slice(1).map(({ atMs }, index) => atMs - (entries[index]?.atMs ?? atMs));
+  const usualMs = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)] ?? 0;
+  return entries.slice(1).map((entry, index) => {
+    const before = entries[index] ?? entry;
+    const passedMs = entry.atMs - before.atMs;
+    if (passedMs > usualMs * GAP_STEPS) return { atMs: entry.atMs, amount: null };
+    return { atMs: entry.atMs, amount: Math.max(0, ((of(entry) - of(before)) * 1000) / passedMs) };
+  });
+}
+
+function describe(points: readonly TimedAmount[], unit: string): string {
+  const known = points.map(({ amount }) => amount).filter((amount) => amount !== null);
+  if (known.length === 0) return 'Not known.';
+  return `Up to ${formatCount(Math.round(Math.max(...known)))} ${unit}, now ${formatCount(Math.round(known.at(-1) ?? 0))}.`;
+}
+
+/** Returns an amount as a short label of an axis: `1.5 k`. */
+function short(amount: number): string {
+  if (amount >= 1_000_000) return `${amount / 1_000_000} M`;
+  if (amount >= 1000) return `${amount / 1000} k`;
+  return String(amount);
+}
+
+/** Returns how times are written on the axis: with the day where the history is longer than one. */
+function timeTexts({
+  fromMs,
+  toMs,
+}: {
+  readonly fromMs: number;
+  readonly toMs: number;
+}): (atMs: number) => string {
+  const isLong = toMs - fromMs > 86_400_000;
+  const isShort = toMs - fromMs < 600_000;
+  return (atMs) => {
+    const iso = new Date(atMs).toISOString();
+    if (isLong) return iso.slice(5, 10);
+    return isShort ? iso.slice(11, 19) : iso.slice(11, 16);
+  };
+}

@@ -1,0 +1,39 @@
+/** What was replicated, and what could not be. */
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import { formatAge } from '../format.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import type { MigrationFacts } from './facts.ts';
+
+export function moved({ status }: MigrationFacts): Markup {
+  const { written, moved: renamed, deleted } = status.documents;
+  const rows: readonly (readonly [string, string, string])[] = [
+    ['Written', formatCount(written), 'created or replaced in the target'],
+    ['Moved', formatCount(renamed), 'an update gave them another key'],
+    ['Deleted', formatCount(deleted), deletesText(status.deletes)],
+  ];
+  return markup`<h2>Replicated</h2><dl class="rows">${rows.map(
+    ([name, value, note]) =>
+      markup`<div><dt>${name}</dt><dd><b>${value}</b> <span class="muted">${note}</span></dd></div>`,
+  )}</dl>`;
+}
+
+function deletesText(deletes: string | null): string {
+  if (deletes === null) return 'not decided yet how deletes are found';
+  if (deletes === 'avad') return 'from the feed of all versions and deletes';
+  return deletes === 'marker' ? 'marked by the application' : 'found by comparing both sides';
+}
+
+export function deadLetters({ status, letters, atMs }: MigrationFacts): Markup {
+  const { open, reasons, closed, discarded } = status.deadLetters;
+  if (open === 0)
+    return markup`<h2>Dead letters</h2><p class="empty">None is open. ${closed + discarded === 0 ? '' : `${formatCount(closed)} closed, ${formatCount(discarded)} discarded.`}</p>`;
+  const more = open - letters.length;
+  return markup`<h2>Dead letters <span class="alarm">${pluralize(open, 'document')} not in the target</span></h2>
+<dl class="rows">${Object.entries(reasons).map(
+    ([reason, count]) => markup`<div><dt>${reason}</dt><dd><b>${formatCount(count)}</b></dd></div>`,
+  )}</dl>
+<ul class="list">${letters.map(
+    ({ number, id, reason, why, atMs: triedMs }) =>
+      markup`<li><span class="muted">${number}, ${formatAge(atMs - triedMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
+  )}</ul>${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
+}

@@ -1,0 +1,116 @@
+/**
+ * The page of a migration, in parts that change by themselves. The server sends a part when its markup has changed; the
+ * report of `cosmig status` is the same page at one moment, without a script.
+ */
+import { createHash } from 'node:crypto';
+import { formatTime } from '../format.ts';
+import { Markup, markup, NOTHING } from '../svg/markup.ts';
+import { CLIENT } from './client.ts';
+import { cutover } from './cutover.ts';
+import type { Facts, MigrationFacts } from './facts.ts';
+import { history } from './history.ts';
+import { deadLetters, moved } from './moved.ts';
+import { proof } from './proof.ts';
+import { ranges, type RangeRates } from './ranges.ts';
+import { WATCH_STYLE } from './style.ts';
+import { clockTime, eventText, headlineOf, stageOf, STAGES } from './words.ts';
+import { work } from './work.ts';
+
+/** The parts of the page by the id of their element, in the order of the page. */
+export type PageParts = Readonly<Record<string, string>>;
+
+export function partsOf(facts: Facts, rates: RangeRates): PageParts {
+  const known = facts.is === 'known' ? facts : null;
+  const of = (make: (of: MigrationFacts) => Markup): string => (known === null ? NOTHING : make(known)).text;
+  return {
+    now: (known === null ? nothing(facts) : headline(known)).text,
+    work: of(work),
+    ranges: of((all) => ranges(all, rates)),
+    history: of(history),
+    moved: of(moved),
+    letters: of(deadLetters),
+    proof: of(proof),
+    cutover: of(cutover),
+    events: of(events),
+    asof: markup`As of ${formatTime(facts.atMs)}`.text,
+  };
+}
+
+function headline(facts: MigrationFacts): Markup {
+  const { title, detail, mood } = headlineOf(facts);
+  const stage = stageOf(facts);
+  const at = STAGES.indexOf(stage);
+  return markup`<ol class="stages" aria-label="Stages">${STAGES.map(
+    (name, index) =>
+      markup`<li class="${index < at ? 'past' : index === at ? 'here' : ''}"${index === at ? new Markup(' aria-current="step"') : null}>${name}</li>`,
+  )}</ol>
+<div class="headline ${mood}" role="status"><h1>${title}</h1><p>${detail}</p></div>`;
+}
+
+function nothing(facts: Facts): Markup {
+  if (facts.is === 'known') return NOTHING;
+  const title = facts.is === 'absent' ? 'No migration has begun' : 'The ledger cannot be read';
+  const mood = facts.is === 'absent' ? 'idle' : 'alarm';
+  return markup`<div class="headline ${mood}" role="status"><h1>${title}</h1><p><bdi>${facts.ledger}</bdi>: ${facts.why}.</p></div>`;
+}
+
+function events({ events: list }: MigrationFacts): Markup {
+  if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;
+  return markup`<h2>Events</h2><ol class="events">${list
+    .toReversed()
+    .map(
+      (entry) =>
+        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${clockTime(entry.atMs)}</time> <span>${eventText(entry)}</span></li>`,
+    )}</ol>`;
+}
+
+/** The name of the migration; the path of its ledger as long as that is all that is known. */
+function nameOf(facts: Facts): string {
+  return facts.is === 'known' ? facts.status.migration : facts.ledger;
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The policy of the live page: its own style and script and its own events, and nothing else. */
+export const LIVE_POLICY = [
+  "default-src 'none'",
+  `style-src ${hashOf(WATCH_STYLE)}`,
+  `script-src ${hashOf(CLIENT)}`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const REPORT_POLICY = `default-src 'none'; style-src ${hashOf(WATCH_STYLE)}; base-uri 'none'; form-action 'none'`;
+
+/** Returns the whole page. `live`: it has the script that keeps it up to date. */
+export function watchPage(
+  facts: Facts,
+  parts: PageParts,
+  { live, version }: { readonly live: boolean; readonly version: string },
+): string {
+  const policy = live
+    ? null
+    : markup`<meta http-equiv="Content-Security-Policy" content="${new Markup(REPORT_POLICY.replaceAll("'", '&#39;'))}"/>`;
+  const part = (id: string, style = ''): Markup =>
+    markup`<section id="${id}" class="${style}">${new Markup(parts[id] ?? '')}</section>`;
+  return markup`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>${policy}
+<meta name="color-scheme" content="light dark"/><meta name="referrer" content="no-referrer"/>
+<title>${nameOf(facts)}</title>
+<style>${new Markup(WATCH_STYLE)}</style></head>
+<body><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name"><bdi>${nameOf(facts)}</bdi></p></header>
+<main>${[
+    part('now'),
+    part('work'),
+    part('ranges', 'card'),
+    part('history', 'card'),
+    markup`<div class="columns">${[part('moved', 'card'), part('proof', 'card')]}</div>`,
+    part('cutover', 'card'),
+    markup`<div class="columns">${[part('letters', 'card'), part('events', 'card')]}</div>`,
+  ]}</main>
+<footer><span id="asof">${new Markup(parts['asof'] ?? '')}</span>${live ? markup`<span id="link" role="status"></span>` : null}<span>cosmig ${version}. This page changes nothing and loads nothing from a network.</span></footer></div>${live ? new Markup(`<script>${CLIENT}</script>`) : null}</body></html>
+`.text;
+}

@@ -1,0 +1,31 @@
+/** The proof: the comparison that runs now, and when both sides were last found equal. */
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import { formatAge, formatPercent, formatTime } from '../format.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import { meter } from '../svg/meter.ts';
+import type { MigrationFacts } from './facts.ts';
+
+export function proof(facts: MigrationFacts): Markup {
+  const { status, comparing, atMs } = facts;
+  const last =
+    status.proof === null
+      ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
+      : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
+  return markup`<h2>Proof</h2>${last}${comparing === null ? null : comparison(facts)}`;
+}
+
+function comparison({ comparing }: MigrationFacts): Markup | null {
+  if (comparing === null) return null;
+  const { stage, source, target, open, waitsFor, expected, ru, throttled } = comparing;
+  const side = (name: string, documents: number): Markup => {
+    const of =
+      expected === null ? '' : `, ${formatPercent(documents, expected)} of about ${formatCount(expected)}`;
+    return markup`<div><dt>${name}</dt><dd><b>${formatCount(documents)}</b> <span class="muted">read${of}</span>${expected === null ? null : meter(documents, { end: expected, tone: 'k2' })}</dd></div>`;
+  };
+  const looked =
+    stage === 'rechecking'
+      ? `${pluralize(open, 'document')} that may differ ${open === 1 ? 'is' : 'are'} looked at again`
+      : 'both sides are being read';
+  return markup`<h3>A comparison is running: ${looked}</h3><dl class="rows">${side('Source', source)}${side('Target', target)}</dl>
+<p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}.</p>`;
+}

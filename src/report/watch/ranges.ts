@@ -1,0 +1,91 @@
+/** The physical partitions of both sides as tiles: what each has to do, and how busy it is. */
+import { positionOf } from '../../epk/bounds.ts';
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import type { RangeReport, SideReport } from '../../state/runs.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import { tiles, type Tile } from '../svg/tiles.ts';
+import type { MigrationFacts } from './facts.ts';
+
+/** What each range has used per second since the last look; a range that was not there then has no rate. */
+export type RangeRates = Readonly<Record<'source' | 'target', ReadonlyMap<string, number>>>;
+
+const IDLE: RangeRates = { source: new Map(), target: new Map() };
+/** The RU/s that one physical partition can have. */
+const PARTITION_RU = 10_000;
+
+/** The words for the phases of a range of the source. */
+const PHASES: Readonly<Record<string, string>> = {
+  copy: 'copying',
+  recopy: 'reading again',
+  tail: 'following',
+};
+
+export function ranges(facts: MigrationFacts, rates: RangeRates): Markup {
+  const { report, status } = facts;
+  const isRunning = status.running !== null;
+  const now = isRunning ? rates : IDLE;
+  return markup`<h2>Physical partitions</h2>
+${side('source', status.source, sourceTiles(facts, now.source))}
+${side('target', status.target, targetTiles(report?.target ?? null, now.target))}
+<p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. A yellow edge: the service has just answered it with 429.</p>`;
+}
+
+function side(name: 'source' | 'target', container: string, list: readonly Tile[]): Markup {
+  const picture =
+    list.length === 0
+      ? markup`<p class="empty">not known yet</p>`
+      : tiles(
+          { id: `ranges-${name}`, title: `Partitions of the ${name}`, description: describe(list) },
+          list,
+        );
+  return markup`<div class="strip"><h3>${name === 'source' ? 'Source' : 'Target'} <bdi class="muted">${container}</bdi> <span class="muted">${list.length === 0 ? '' : pluralize(list.length, 'partition')}</span></h3>${picture}</div>`;
+}
+
+function describe(list: readonly Tile[]): string {
+  return list.map(({ title }) => title).join('. ');
+}
+
+function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<string, number>): Tile[] {
+  const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
+  const limit = limitOf(report?.source ?? null);
+  return status.ranges.map(({ id, min, max, phase, documents }) => {
+    const rate = rates.get(id) ?? 0;
+    return {
+      from: shareOf(min),
+      to: shareOf(max),
+      label: `${PHASES[phase] ?? phase} ${formatCount(documents)}`,
+      heat: rate / limit,
+      tone: phase === 'tail' ? 'k2' : 'k1',
+      isMarked: uses.get(id)?.isResting ?? false,
+      title: `Range ${id}: ${PHASES[phase] ?? phase}, ${formatCount(documents)} read, ${formatCount(Math.round(rate))} RU/s`,
+    };
+  });
+}
+
+function targetTiles(report: SideReport | null, rates: ReadonlyMap<string, number>): Tile[] {
+  const limit = limitOf(report);
+  return (report?.ranges ?? []).map(({ id, min, max, ru, throttled, isResting }: RangeReport) => {
+    const rate = Math.round(rates.get(id) ?? 0);
+    const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} answered with 429`;
+    return {
+      from: shareOf(min),
+      to: shareOf(max),
+      label: rate === 0 ? 'idle' : `${formatCount(rate)} RU/s`,
+      heat: rate / limit,
+      tone: 'k3',
+      isMarked: isResting,
+      title: `Range ${id}: ${formatCount(rate)} RU/s, ${formatCount(Math.round(ru))} RU in this run${refused}`,
+    };
+  });
+}
+
+/** The RU/s that one range may use: its share of the container's. */
+function limitOf(report: SideReport | null): number {
+  if (report?.containerRu == null) return PARTITION_RU;
+  return Math.max(1, report.containerRu / Math.max(1, report.ranges.length));
+}
+
+/** Where a bound lies in the hash space. Bounds of version 1 of the hash are shorter than those of version 2. */
+function shareOf(bound: string): number {
+  return positionOf(bound.length < 32 ? 'hash-v1' : 'hash-v2', bound);
+}

@@ -1,0 +1,181 @@
+/** The words of the page: where a migration is, what it is doing, and what has happened. */
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import type { JournalEntry } from '../../state/journal.ts';
+import { formatAge, formatDuration } from '../format.ts';
+import type { Status } from '../status/status-data.ts';
+import type { MigrationFacts } from './facts.ts';
+
+/** The stages of a migration, in order. */
+export const STAGES = ['Copy', 'Tail', 'Verify', 'Cutover', 'Done'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** A run that has reported nothing for this long may hang. It reports every second. */
+const SILENT_MS = 10_000;
+
+export function stageOf({ status: { phase, running, verifying, proof } }: MigrationFacts): Stage {
+  if (phase === 'committed') return 'Done';
+  if (phase === 'new' || phase === 'copying') return 'Copy';
+  if (phase !== 'tailing') return 'Cutover';
+  if (verifying) return 'Verify';
+  return running === null && proof !== null ? 'Verify' : 'Tail';
+}
+
+export interface Headline {
+  readonly title: string;
+  readonly detail: string;
+  /** `good`: it moves or is done. `wait`: it waits. `alarm`: the operator has to do something. `idle`: no run. */
+  readonly mood: 'good' | 'wait' | 'alarm' | 'idle';
+}
+
+export function headlineOf(facts: MigrationFacts): Headline {
+  const { status, report, comparing, atMs } = facts;
+  const { running, lastRun, cutover } = status;
+  const committed = committedHeadline(status);
+  if (running === null && comparing !== null)
+    return { title: 'Comparing both sides', detail: comparingDetail(facts), mood: 'good' };
+  if (running === null && committed !== null) return committed;
+  if (running === null) return idleHeadline(facts);
+  const title = runningTitle(facts);
+  const silentMs = report === null ? 0 : atMs - report.atMs;
+  if (silentMs > SILENT_MS)
+    return { title, detail: `The run has reported nothing for ${formatAge(silentMs)}.`, mood: 'alarm' };
+  const waits = report?.waitsFor ?? null;
+  if (waits !== null) return { title, detail: `It waits: ${waits}.`, mood: 'wait' };
+  if (cutover?.state === 'in progress' && cutover.stoppedSince !== null)
+    return { title, detail: 'The writers of the application are stopped.', mood: 'wait' };
+  const what = lastRun?.command === undefined ? 'A run' : `cosmig ${lastRun.command}`;
+  return { title, detail: `${what} is running.`, mood: 'good' };
+}
+
+function committedHeadline({ phase, cutover, next }: Status): Headline | null {
+  if (phase !== 'committed') return null;
+  const isLeft = (cutover?.left.length ?? 0) > 0 || (cutover?.lateWrites.length ?? 0) > 0;
+  return {
+    title: 'The target is in use',
+    detail: asSentence(next),
+    mood: isLeft ? 'alarm' : 'good',
+  };
+}
+
+function idleHeadline({ status, atMs }: MigrationFacts): Headline {
+  const { lastRun, next, seen, cutover } = status;
+  const detail = asSentence(next);
+  if (lastRun === null) return { title: 'Nothing has run yet', detail, mood: 'idle' };
+  const { command, ended, outcome } = lastRun;
+  if (ended === null) {
+    const last = seen === null ? '' : ` Last seen ${formatAge(atMs - Date.parse(seen.at))} ago.`;
+    return { title: `cosmig ${command} was killed or crashed`, detail: `${detail}${last}`, mood: 'alarm' };
+  }
+  const since = `since ${clockTime(Date.parse(ended))}`;
+  if (cutover?.state === 'backed out')
+    return {
+      title: `The cutover backed out; no run ${since}`,
+      detail: `${asSentence(cutover.why ?? 'the reason is not known')} ${detail}`,
+      mood: cutover.stoppedSince === null ? 'idle' : 'alarm',
+    };
+  const isWell = outcome === 'done' || outcome === 'canceled' || outcome === 'budget';
+  return { title: `No run ${since}`, detail, mood: isWell ? 'idle' : 'alarm' };
+}
+
+function runningTitle({ status: { phase, lastRun, ranges }, report, comparing }: MigrationFacts): string {
+  const step = report?.steps.at(-1)?.name;
+  if (lastRun?.command === 'cutover' && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
+  if (phase === 'new' || phase === 'copying') {
+    return ranges.some((range) => range.phase === 'copy') ? 'Copying' : 'Finishing the copy';
+  }
+  if (comparing !== null) return 'Replicating and comparing';
+  return 'Replicating changes';
+}
+
+/** What a cutover does in each of its steps. */
+const STEP_WORDS: Readonly<Record<string, string>> = {
+  'catching up': 'Cutover: catching up',
+  'stopping writers': 'Cutover: stopping the writers',
+  draining: 'Cutover: replicating the last changes',
+  'watching the fence': 'Cutover: waiting until the source is quiet',
+  comparing: 'Cutover: comparing both sides',
+  repairing: 'Cutover: repairing documents',
+  'resuming writers': 'Cutover backed out: letting writers resume',
+  'after the commit': 'Committed: switching the application',
+  'watching for late writes': 'Committed: watching for late writes',
+};
+
+function comparingDetail({ comparing }: MigrationFacts): string {
+  if (comparing === null) return '';
+  if (comparing.waitsFor !== null) return `It waits: ${comparing.waitsFor}.`;
+  if (comparing.stage === 'rechecking')
+    return `${pluralize(comparing.open, 'document')} may differ and ${comparing.open === 1 ? 'is' : 'are'} looked at again.`;
+  return 'cosmig verify is reading both sides.';
+}
+
+/** Makes a sentence of a text. The name of the program stays in lower case. */
+function asSentence(text: string): string {
+  return `${text.startsWith('cosmig ') ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
+}
+
+/** Returns the time of day in UTC: `12:04 UTC`. */
+export function clockTime(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(11, 16)} UTC`;
+}
+
+/** What an event means, in a sentence without its full stop. */
+export function eventText(entry: JournalEntry): string {
+  switch (entry.event) {
+    case 'phase':
+      return phaseText(entry);
+    case 'writers resumed':
+      return 'The writers of the application may write again';
+    case 'fence restarted':
+      return `${changeText(entry)} after the writers were stopped; the cutover began again to wait for quiet`;
+    case 'late write':
+      return `${changeText(entry)} after the commit, and is not in the target`;
+    case 'target settings applied':
+      return `Settings of the target were changed: ${entry.settings.join(', ')}`;
+    case 'application switched':
+      return 'The application uses the target';
+    case 'late write watch ended':
+      return entry.isForgotten
+        ? 'The source no longer had the changes since the commit, so late writes could not be looked for'
+        : 'The watch for late writes ended';
+    case 'ledger restored':
+      return 'The ledger was restored from an older copy';
+    case 'dead letters discarded':
+      return `${pluralize(entry.discarded, 'dead letter')} discarded${entry.reason === null ? '' : ` (${entry.reason})`}`;
+    default:
+      return entry satisfies never;
+  }
+}
+
+function phaseText(entry: JournalEntry & { readonly event: 'phase' }): string {
+  switch (entry.phase) {
+    case 'new':
+      return 'The migration was created';
+    case 'copying':
+      return 'The copy began';
+    case 'tailing':
+      return entry.why === null ? 'The copy is complete' : `The cutover ended without a commit: ${entry.why}`;
+    case 'ready':
+      return 'A cutover passed its gate';
+    case 'fencing':
+      return 'The writers are being stopped';
+    case 'drained':
+      return 'Every change was replicated while the writers were stopped';
+    case 'proven':
+      return 'Both sides were found equal while the writers were stopped';
+    case 'committed':
+      return `Committed; the writers were stopped for ${formatDuration(entry.stoppedMs)}`;
+    default:
+      return entry satisfies never;
+  }
+}
+
+function changeText({
+  what,
+  range,
+  ids,
+}: JournalEntry & { readonly event: 'fence restarted' | 'late write' }): string {
+  if (what === 'split') return `Range ${range} of the source was split or merged`;
+  const done = what === 'written' ? 'was written' : 'was deleted';
+  if (ids.length === 0) return `A document ${done}`;
+  return ids.length === 1 ? `Document ${ids[0]} ${done}` : `${formatCount(ids.length)} documents ${done}`;
+}

@@ -1,0 +1,112 @@
+/** The live page in a real browser, from before the migration to after its cutover. */
+// A second argument names the state in which the page was hard to read.
+// oxlint-disable vitest/valid-expect
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { LivePage } from '../../../src/report/watch/live.ts';
+import { startWatch, type RunningWatch } from '../../../src/watch/server.ts';
+import { Browser, CHROMIUM, type Page } from '../../helpers/browser/browser.ts';
+import { HARD_TO_READ, OVERLAPPING } from '../../helpers/browser/readable.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig, start } from '../../helpers/migration/typed.ts';
+import { putAll } from '../../helpers/migration/verify.ts';
+import { until } from '../../helpers/wait.ts';
+
+const orders: Order[] = Array.from({ length: 300 }, (_none, n) => ({
+  id: `o${n}`,
+  customerId: `c${n % 9}`,
+  tenantId: `t${n % 40}`,
+  n,
+}));
+
+const SCREENS = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 800, dark: true },
+  { width: 2560, height: 1440 },
+];
+
+describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where Chromium is missing)', () => {
+  let move: Move;
+  let server: RunningWatch;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    move = await Move.open({ source: { throughput: 20_000 }, target: { throughput: 20_000 } });
+    server = await startWatch({
+      port: 0,
+      token: 'secret',
+      shown: new LivePage(move.ledgerPath, { clock: systemClock, version: '1.2.3' }),
+      clock: systemClock,
+      signal: new AbortController().signal,
+    });
+    browser = await Browser.open(CHROMIUM ?? '');
+    page = await browser.page();
+    await page.open(server.url);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]();
+    await server.close();
+    await move[Symbol.asyncDispose]();
+  });
+
+  const textOf = async (selector: string): Promise<string> =>
+    page.evaluate(`[...document.querySelectorAll('${selector}')].map((one) => one.textContent).join(' | ')`);
+
+  /** Waits until the page shows this by itself, and looks at it on every screen. */
+  const shows = async (selector: string, wanted: string | RegExp): Promise<void> => {
+    const what = `${selector} to show ${String(wanted)}`;
+    await until(async () => (await textOf(selector)).search(wanted) >= 0, { what });
+    for (const screen of SCREENS) {
+      await page.show(screen);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), what).toBe(screen.width);
+      expect(await page.evaluate<string[]>(HARD_TO_READ), what).toEqual([]);
+      expect(await page.evaluate<string[]>(OVERLAPPING), what).toEqual([]);
+    }
+  };
+
+  test('from before the migration to after the cutover -> each state is shown without a reload', async () => {
+    await shows('h1', 'No migration has begun');
+    await page.evaluate('window.wasLoaded = true');
+    await putAll(move, orders);
+    expect((await cosmig(move, 'copy')).code).toBe(0);
+    await shows('h1', /^No run since \d\d:\d\d UTC$/);
+    await shows('.stages .here', 'Tail');
+    await shows('#work', /300/);
+    await shows('#events', 'The copy is complete');
+
+    const tail = start(move, 'tail');
+    await shows('h1', 'Replicating changes');
+    const partitions = async (): Promise<number> =>
+      page.evaluate(`document.querySelectorAll('#ranges .tile').length`);
+    const before = await partitions();
+    await move.admin.split('shop/orders');
+    await until(async () => (await partitions()) > before, { what: 'the split to be shown' });
+    tail.kill('SIGKILL');
+    await tail.ended;
+    await shows('h1', 'cosmig tail was killed or crashed');
+
+    expect((await cosmig(move, 'verify')).code).toBe(0);
+    await shows('#proof', 'Both sides were equal');
+    expect((await cosmig(move, 'cutover', '--on-fence', 'false')).code).toBe(3);
+    await shows('h1', 'The cutover backed out');
+    expect(
+      (await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s')).code,
+    ).toBe(0);
+    await shows('h1', 'The target is in use');
+    await shows('#cutover', 'Committed; the writers were stopped for');
+    await shows('.steps', /comparing/);
+    await shows('#history', /Since the beginning/);
+
+    expect(await page.evaluate('window.wasLoaded')).toBe(true);
+    const own = `requested ${server.url}`;
+    expect(page.complaints.filter((complaint) => !complaint.startsWith(own))).toEqual([]);
+  }, 180_000);
+
+  test('the server ends -> the page says that it shows the last state', async () => {
+    await server.close();
+    await until(async () => (await textOf('#link')).includes('has ended'), { what: 'the end to be shown' });
+    expect(await textOf('h1')).toBe('The target is in use');
+  });
+});
