@@ -41,6 +41,8 @@ for (const count of counts) {
       share: 1,
       readRu: 1,
       created: null,
+      uniqueKeys: [],
+      exact: false,
       fresh: true,
       ruMax: null,
       isAccepted: true,

@@ -16,6 +16,10 @@ const OPTIONS = {
     value: 'N%',
     help: 'read whole pages of this share of the container, spread over every range',
   },
+  exact: {
+    type: 'boolean',
+    help: 'keep an entry of each document on the disk, so that values and collisions are counted exactly',
+  },
   maxRu: { type: 'number', min: 1, max: 1e12, help: 'ask for --yes before a pass that costs more than this' },
   yes: { type: 'boolean', help: 'accept a pass that costs more than --max-ru' },
   fresh: { type: 'boolean', help: 'start from scratch instead of resuming an interrupted plan' },
@@ -72,13 +76,17 @@ export const plan: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
-  async run({ options: { candidate, sample, maxRu, observe, created, horizon, ...rest }, ...context }) {
+  async run({
+    options: { candidate, sample, exact, maxRu, observe, created, horizon, ...rest },
+    ...context
+  }) {
     const { yes, fresh, workload, printKql, prices, hashValues, report, writeConfig, ...options } = rest;
     return runPlan(
       { ...context, options },
       {
         candidates: candidate,
-        share: shareOf(sample),
+        share: shareOf(sample, exact),
+        exact,
         ruMax: maxRu ?? null,
         isAccepted: yes,
         fresh,
@@ -96,10 +104,15 @@ export const plan: Command<typeof OPTIONS> = {
   },
 };
 
-function shareOf(text: string | undefined): number {
+function shareOf(text: string | undefined, exact: boolean): number {
   if (text === undefined) return 1;
   const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1];
   const share = Number(percent) / 100;
+  if (exact && share < 1)
+    throw new UsageError('--exact and --sample exclude each other', {
+      why: 'figures are exact only if every document is read, and a sample leaves documents out',
+      hint: 'use --exact without --sample, or --sample without --exact',
+    });
   if (percent !== undefined && share > 0 && share <= 1) return share;
   throw new UsageError(`--sample ${text} is not a share`, {
     why: 'it is the part of the container that is read, as a percentage above 0 and up to 100',

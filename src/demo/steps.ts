@@ -42,6 +42,7 @@ const QUIET_MS = 1000;
 const PLAN_ORDER = {
   candidates: [],
   share: 1,
+  exact: false,
   ruMax: null,
   isAccepted: false,
   fresh: false,

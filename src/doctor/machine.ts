@@ -1,6 +1,6 @@
 /** Checks of this machine: the runtime, the protection of connections, and the folder of the ledger. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existingFolder, freeBytesFor, gigabytes } from '../lib/sqlite/disk.ts';
 import { LedgerError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
@@ -79,8 +79,7 @@ function othersMayRead(path: string): Pick<Found, 'warning'> {
  * built.
  */
 export function diskFor(path: string, bytes: number | null): Found {
-  const { bavail, bsize } = statfsSync(existingFolder(path));
-  const freeBytes = bavail * bsize;
+  const freeBytes = freeBytesFor(path);
   const free = `${gigabytes(freeBytes)} are free for the ledger`;
   if (bytes === null) return { message: free };
   const needed = bytes * 2;
@@ -93,13 +92,4 @@ export function diskFor(path: string, bytes: number | null): Found {
       hint: 'free some disk space, or choose a --ledger on another disk',
     },
   };
-}
-
-function gigabytes(bytes: number): string {
-  return bytes < 1e8 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-}
-
-function existingFolder(path: string): string {
-  const folder = dirname(path);
-  return existsSync(folder) || folder === dirname(folder) ? folder : existingFolder(folder);
 }

@@ -11,17 +11,20 @@ import type { SourceSample } from '../preflight/sample.ts';
 import type { KeyCandidate } from './candidates/candidate.ts';
 import { hasTimeValues } from './candidates/time-values.ts';
 import { dataFigures, writeFigures } from './figures.ts';
+import { withExact, withExactWrites } from './exact/exact-figures.ts';
 import { growthOf, lifeDaysOf } from './forecast/growth.ts';
 import { costsOf } from './money/costs.ts';
 import { PRICES, priceNote, type Prices } from './money/prices.ts';
 import type { CandidateMeasure } from './pass/candidate-measure.ts';
 import type { SourceTotals } from './pass/page-measure.ts';
 import type { Measured } from './reading/plan-pass.ts';
-import type { CandidateWorkload, PlanResult, SourceFigures } from './result.ts';
+import type { CandidateWorkload, DataFigures, PlanResult, SourceFigures } from './result.ts';
 import { judge, type Unjudged } from './verdict/findings.ts';
 import { recommend } from './verdict/recommend.ts';
 import { documentsInSource } from './reading/sampled.ts';
 import type { Bounded } from './sketch/estimate.ts';
+import { uniqueKeyConflicts } from './unique/unique-figures.ts';
+import { uniqueKeyPaths, uniqueKeysOf } from './unique/unique-values.ts';
 import { weigh } from './workload/weigh.ts';
 import { workloadResult } from './workload/workload.ts';
 import type { Followed, PlanParts } from './plan.ts';
@@ -54,6 +57,7 @@ export function resultOf(found: PlanFound): PlanResult {
   const leftOut = share >= 1 ? leftOutOf(totals) : null;
   const times = share >= 1 || totals.documents === 0 ? 1 : documents.estimate / totals.documents;
   const source = sourceFigures(found, times);
+  const uniqueKeys = uniqueKeysOf(facts.settings.uniqueKeyPolicy);
   const prices = found.prices ?? PRICES;
   const workloads = candidates.map((candidate, at) =>
     workloadFigures(found, { candidate, at, source, prices }),
@@ -63,7 +67,15 @@ export function resultOf(found: PlanFound): PlanResult {
     const costOfWrite = createRu(source.averageBytes, source.averageTerms);
     const read = { partitions: source.partitions, all: documents, sample: measured.sample };
     const hasPresentKey = facts.keyPaths.every((path) => candidate.paths.includes(path));
-    const data = dataFigures(one, { ...read, isWhole: leftOut?.documents === 0, hasPresentKey });
+    const isWhole = leftOut?.documents === 0;
+    const exact = measured.exact?.[at];
+    const estimated = dataFigures(one, { ...read, isWhole, hasPresentKey });
+    const conflicts = { uniqueKeys, all: documents, isSample: share < 1, isWhole, hasPresentKey, exact };
+    const data: DataFigures = {
+      ...(exact === undefined ? estimated : withExact(estimated, exact, { all: totals.documents, isWhole })),
+      uniqueKeyConflicts: uniqueKeyConflicts(one, conflicts),
+    };
+    const writes = writeFigures(one, costOfWrite, read);
     const { key, paths, derive, isCurrent: current, proposed } = candidate;
     const workload = workloads[at] ?? null;
     const [now, after] = [workloads[0]?.ruPerSecond, workload?.ruPerSecond];
@@ -76,7 +88,7 @@ export function resultOf(found: PlanFound): PlanResult {
       proposed,
       timeValues: hasTimeValues(candidate, found.samples[at]?.biggest.map(({ values }) => values) ?? []),
       data,
-      writes: writeFigures(one, costOfWrite, read),
+      writes: exact === undefined ? writes : withExactWrites(writes, exact),
       growth: growthFigures(found, { candidate, measure: one, source, times }),
       costs: costFigures(found, { candidate, at, source, times, prices, queriesRu }),
       workload,
@@ -93,10 +105,11 @@ export function resultOf(found: PlanFound): PlanResult {
     leftOut,
     exact:
       leftOut?.documents === 0 &&
-      measure.candidates.every(
-        ({ pairs, biggest, samples }) =>
-          pairs.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
-      ),
+      (measured.exact !== null ||
+        measure.candidates.every(
+          ({ pairs, biggest, samples }) =>
+            pairs.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
+        )),
     takenAt: new Date(measured.startedAtMs).toISOString(),
     readRu: Math.round(measured.readRu),
     candidates: judged,
@@ -111,8 +124,8 @@ export function resultOf(found: PlanFound): PlanResult {
       ...(share >= 1 ? [] : SAMPLE_NOTES),
       ...idNotes(judged[0]?.data.refused['bad-id'] ?? 0),
       ...(leftOut === null || leftOut.documents === 0 ? [] : [leftOutNote(leftOut)]),
-      ...(source.uniqueKeys.length > 0
-        ? ['conflicts of unique keys under another key are not measured yet']
+      ...(uniqueKeys.length < source.uniqueKeys.length
+        ? ['a unique key has a path that cosmig cannot read, so its conflicts are not counted']
         : []),
       ...(source.bytes.low === source.bytes.high && found.facts.sizeBytes === null
         ? ['the size of the index is not known, so sizes are those of the documents']
@@ -172,7 +185,7 @@ function sourceFigures(
     averageBytes: totals.documents === 0 ? 0 : totals.bytes / totals.documents,
     averageTerms: samples[0]?.averageTerms ?? 0,
     defaultTtl: facts.defaultTtl,
-    uniqueKeys: uniqueKeysOf(settings.uniqueKeyPolicy),
+    uniqueKeys: uniqueKeyPaths(settings.uniqueKeyPolicy),
     scripts: scripts === null ? null : scriptCounts(scripts),
     deletes,
     regions: regions?.regions.length ?? 1,
@@ -188,16 +201,6 @@ function scriptCounts(scripts: readonly Script[]): NonNullable<SourceFigures['sc
     triggers: count('trigger'),
     functions: count('function'),
   };
-}
-
-/** Returns the paths of each unique key of a policy as the service sends it. */
-function uniqueKeysOf(policy: unknown): string[][] {
-  const keys: unknown = Reflect.get(Object(policy), 'uniqueKeys');
-  if (!Array.isArray(keys)) return [];
-  return keys.map((key: unknown) => {
-    const paths: unknown = Reflect.get(Object(key), 'paths');
-    return Array.isArray(paths) ? paths.map(String) : [];
-  });
 }
 
 interface Of {

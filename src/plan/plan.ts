@@ -41,6 +41,7 @@ import { planPath } from './reading/plan-store.ts';
 import type { ObservedFigures, ObservedTotals, PlanResult } from './result.ts';
 import { resultOf } from './assemble.ts';
 import { showOf } from './show-values.ts';
+import { uniqueKeysOf } from './unique/unique-values.ts';
 import type { Workload } from './workload/workload.ts';
 
 export interface PlanQuestion {
@@ -48,6 +49,8 @@ export interface PlanQuestion {
   readonly candidates: readonly KeyCandidate[];
   /** The share of the source that is read; 1: all of it. */
   readonly share: number;
+  /** Whether an entry of each document is kept on the disk, so that all figures are exact. */
+  readonly exact: boolean;
   readonly fresh: boolean;
   readonly ruMax: number | null;
   readonly isAccepted: boolean;
@@ -157,11 +160,16 @@ async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opene
     },
   );
   const show = showOf(parts.hashesValues);
-  const countNow = async (): Promise<number | null> =>
-    (await readContainer(account, spec.source, call))?.documentCount ?? null;
-  const path = planPath(spec.file);
-  const readRu = samples[0]?.readRu ?? 0;
-  const measured = await readForPlan({ ...parts, side, path, candidates, show, countNow, readRu });
+  const measured = await readForPlan({
+    ...parts,
+    side,
+    path: planPath(spec.file),
+    candidates,
+    show,
+    uniqueKeys: uniqueKeysOf(facts.settings.uniqueKeyPolicy),
+    countNow: async () => (await readContainer(account, spec.source, call))?.documentCount ?? null,
+    readRu: samples[0]?.readRu ?? 0,
+  });
   const observed = await observe(parts, {
     side,
     candidates,

@@ -139,13 +139,34 @@ export interface DataFigures {
     readonly known: boolean;
     readonly examples: ReadonlyArray<{ readonly id: string; readonly key: string }>;
   };
-  readonly uniqueKeyConflicts: {
-    readonly documents: number;
-    readonly low: number;
-    readonly high: number;
-  } | null;
+  /** What the unique keys of the container would refuse under this key; null: it has none. */
+  readonly uniqueKeyConflicts: UniqueKeyConflicts | null;
   /** How data would spread over the present number of physical partitions, twice and four times as many. */
   readonly balance: ReadonlyArray<{ readonly bytes: Balance; readonly writes: Balance }>;
+}
+
+/** Documents that a unique key would refuse, because another one has the same values in the same value of the key. */
+interface Conflicts {
+  readonly documents: number;
+  readonly low: number;
+  readonly high: number;
+  readonly exact: boolean;
+  /** Whether the figure is more than a lower bound. A sample of pages cannot know how many documents conflict. */
+  readonly known: boolean;
+}
+
+export interface UniqueKeyConflicts extends Conflicts {
+  /** For each unique key. A document may conflict in several of them. */
+  readonly keys: ReadonlyArray<
+    Conflicts & {
+      readonly paths: readonly string[];
+      readonly examples: ReadonlyArray<{
+        readonly id: string;
+        readonly key: string;
+        readonly values: string;
+      }>;
+    }
+  >;
 }
 
 /** How many documents have which kind of value at a level of the key. */
@@ -318,6 +339,7 @@ export type FindingCode =
   | 'time-values'
   | 'missing-values'
   | 'collisions-unknown'
+  | 'unique-keys-unknown'
   | 'moves'
   | 'broken-batches'
   | 'fan-out'

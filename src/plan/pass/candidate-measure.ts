@@ -18,6 +18,8 @@ import { HeatMap } from '../sketch/heat-map.ts';
 import { KeySample } from '../sketch/key-sample.ts';
 import { PairSample } from '../sketch/pair-sample.ts';
 import type { TypeCounts } from '../result.ts';
+import { UniqueMeasure, type ConflictSink, type SavedConflicts } from '../unique/unique-measure.ts';
+import type { UniquePage } from '../unique/unique-values.ts';
 import { isTextDue, ValueTexts } from './key-texts.ts';
 
 /** When the last hour and the last day began, in seconds since the epoch. */
@@ -63,12 +65,16 @@ export class CandidateMeasure {
   readonly pairs: PairSample;
   readonly texts: ValueTexts;
   readonly collided: CollisionExample[];
+  /** For each unique key of the container. */
+  readonly unique: UniqueMeasure;
   readonly #scan: PageScan;
   readonly #key: RowKey;
   readonly #positions: Positions | undefined;
   readonly #parts: MeasureParts;
 
-  constructor(scan: PageScan, parts: MeasureParts, saved?: SavedMeasure) {
+  /** `uniqueKeys`: how many unique keys the container has. */
+  // oxlint-disable-next-line max-params -- three that all candidates share, and what was saved
+  constructor(scan: PageScan, parts: MeasureParts, uniqueKeys: number, saved?: SavedMeasure) {
     const { plan, kind, endTs } = parts;
     this.#scan = scan;
     this.#parts = parts;
@@ -92,6 +98,7 @@ export class CandidateMeasure {
     this.pairs = saved === undefined ? new PairSample() : PairSample.fromBytes(saved.pairs);
     this.texts = new ValueTexts(saved?.texts);
     this.collided = [...(saved?.collided ?? [])];
+    this.unique = new UniqueMeasure(uniqueKeys, saved?.unique);
   }
 
   /** Adds the rows of a page; `column` is that of this candidate. Nothing is allocated for a row, as there are many. */
@@ -129,6 +136,17 @@ export class CandidateMeasure {
       const idWord = columns.ids[2 * i + 1] ?? 0;
       if (pairs.takes(idWord)) this.#pair(row, idWord, columns.ids[2 * i] ?? 0, high, low);
     }
+  }
+
+  /** Adds the rows of the last page to the conflicts of unique keys. Called after `take`, which completes the column. */
+  takeUnique(columns: KeyColumns, column: KeyColumn, page: UniquePage, sink?: ConflictSink): void {
+    this.unique.take(columns, column, {
+      page,
+      sink,
+      id: (row) => this.#parts.show([this.#idOf(row)]),
+      key: (row) => this.#textOf(row),
+      values: (values) => this.#parts.show(values),
+    });
   }
 
   /** Adds the types of the values on a page, in the order of `TYPES`. */
@@ -197,6 +215,7 @@ export class CandidateMeasure {
       pairs: this.pairs.toBytes(),
       texts: this.texts.toJson(),
       collided: [...this.collided],
+      unique: this.unique.save(),
     };
   }
 }
@@ -216,6 +235,7 @@ export interface SavedMeasure {
   readonly pairs: Buffer;
   readonly texts: ReadonlyArray<readonly [string, string]>;
   readonly collided: readonly CollisionExample[];
+  readonly unique: readonly SavedConflicts[];
 }
 
 function noTypes(): Record<keyof TypeCounts, number> {

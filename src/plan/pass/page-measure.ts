@@ -12,6 +12,8 @@ import { History, type SavedHistory } from '../forecast/history.ts';
 import { CandidateMeasure, type MeasureParts, type Recent, type SavedMeasure } from './candidate-measure.ts';
 import { KeyColumns, TYPES } from './key-columns.ts';
 import { writeKeyWords } from './key-words.ts';
+import type { ExactEntries } from '../exact/exact-entries.ts';
+import { UniquePage, type UniqueKey } from '../unique/unique-values.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -49,6 +51,16 @@ const NOTHING: Readonly<SourceTotals> = {
   share: 1,
 };
 
+export interface PageMeasureParts {
+  readonly saved?: SavedPages | undefined;
+  /** The path of the creation date, if documents have one. */
+  readonly created?: Path | undefined;
+  /** The unique keys of the container. */
+  readonly uniqueKeys?: readonly UniqueKey[];
+  /** Takes an entry of each document and candidate (`--exact`). */
+  readonly exact?: ExactEntries | undefined;
+}
+
 export class PageMeasure {
   readonly totals: SourceTotals;
   /** When documents were created, or last written if no property has that date. */
@@ -59,18 +71,20 @@ export class PageMeasure {
   readonly #recent: Recent;
   /** The node of the creation date; undefined: `_ts` has to do. */
   readonly #created: number | undefined;
+  readonly #unique: UniquePage | undefined;
+  readonly #exact: ExactEntries | undefined;
 
-  /**
-   * `nowTs` is the service's time when the plan began: the last hour and the last day end there. `created` is the path of
-   * the creation date, if documents have one.
-   */
+  /** `nowTs` is the service's time when the plan began: the last hour and the last day end there. */
   constructor(
     candidates: readonly MeasureParts[],
     nowTs: number,
-    { saved, created }: { readonly saved?: SavedPages | undefined; readonly created?: Path | undefined } = {},
+    { saved, created, uniqueKeys = [], exact }: PageMeasureParts = {},
   ) {
     this.#recent = { hourTs: nowTs - HOUR, dayTs: nowTs - DAY };
-    const paths: readonly Path[] = candidates.flatMap(({ plan }) => rekeyPaths(plan));
+    const paths: readonly Path[] = [
+      ...candidates.flatMap(({ plan }) => rekeyPaths(plan)),
+      ...uniqueKeys.flatMap((key) => key.paths),
+    ];
     this.#scan = latestVersionScan(created === undefined ? paths : [...paths, created]);
     this.#created = created === undefined ? undefined : this.#scan.nodeAt(created);
     this.history = new History(nowTs, saved?.totals.history);
@@ -79,8 +93,10 @@ export class PageMeasure {
       candidates.map(({ plan }) => plan),
     );
     this.candidates = candidates.map(
-      (parts, at) => new CandidateMeasure(this.#scan, parts, saved?.candidates[at]),
+      (parts, at) => new CandidateMeasure(this.#scan, parts, uniqueKeys.length, saved?.candidates[at]),
     );
+    if (uniqueKeys.length > 0) this.#unique = new UniquePage(this.#scan, uniqueKeys);
+    this.#exact = exact;
     const { history: _history, ...totals } = saved?.totals ?? { history: undefined };
     this.totals = { ...NOTHING, ...totals };
   }
@@ -96,9 +112,15 @@ export class PageMeasure {
     const columns = this.#columns;
     columns.read(fenceLsn);
     this.#addTotals();
+    this.#exact?.beginPage(columns, (row) => this.#numberAt(row, scan.nodes.lsn));
+    this.#unique?.read(columns);
     for (const [at, candidate] of this.candidates.entries()) {
-      candidate.take(columns, must(columns.keys[at], 'each candidate has its column'), this.#recent);
+      const column = must(columns.keys[at], 'each candidate has its column');
+      candidate.take(columns, column, this.#recent);
       candidate.addTypes(columns.types.subarray(at * TYPES.length));
+      this.#exact?.takeKeys(at, column, this.#recent);
+      if (this.#unique !== undefined)
+        candidate.takeUnique(columns, column, this.#unique, this.#exact?.conflictsOf(at));
     }
     this.totals.behind += scan.count - columns.count;
     const lastLsn = scan.count === 0 ? 0 : this.#numberAt(scan.count - 1, scan.nodes.lsn);

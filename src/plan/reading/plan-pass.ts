@@ -12,7 +12,13 @@ import { ServiceError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
 import { parsePath } from '../../keys/path.ts';
 import { kindOf, planOf, type KeyCandidate } from '../candidates/candidate.ts';
+import { countExactly } from '../exact/count-exactly.ts';
+import { entryBytes, ExactEntries, type ExactLayout } from '../exact/exact-entries.ts';
+import type { ExactFigures } from '../exact/exact-figures.ts';
+import { refuseSmallDisk } from '../exact/disk-need.ts';
+import type { MeasureParts } from '../pass/candidate-measure.ts';
 import { PageMeasure } from '../pass/page-measure.ts';
+import type { UniqueKey } from '../unique/unique-values.ts';
 import { passCost, refuseDear, type PassCost } from './pass-cost.ts';
 import { sampleOf, type SampleFacts } from './sampled.ts';
 import { PlanStore, type BegunPass } from './plan-store.ts';
@@ -31,6 +37,10 @@ export interface PlanPassParts {
   readonly readRu: number;
   /** The path of the creation date of documents; null: they have none. */
   readonly created: string | null;
+  /** The unique keys of the source. */
+  readonly uniqueKeys: readonly UniqueKey[];
+  /** Whether an entry of each document is kept on the disk, so that all figures are exact. */
+  readonly exact: boolean;
   /** Whether to begin again, even if an interrupted pass could be resumed. */
   readonly fresh: boolean;
   /** The most RU that are spent unasked; null: as many as it takes. */
@@ -53,6 +63,8 @@ export interface PlanPassParts {
 /** What was read and measured. */
 export interface Measured {
   readonly measure: PageMeasure;
+  /** The exact figures of each candidate; null: they are those of the measure. */
+  readonly exact: readonly ExactFigures[] | null;
   /** The parts of the source that were read, each to its end. */
   readonly parts: readonly ReadPart[];
   /** How much of the source the figures are of. */
@@ -68,12 +80,14 @@ export interface Measured {
  * the time between two checkpoints is at least 25 times the duration of one.
  */
 const TIMING: PassTiming = { checkpointMs: 2000, pageSize: 1000, saveTimesMin: 25 };
+/** With `--exact` a checkpoint makes a run of sorted entries. Fewer and longer runs are read faster later. */
+const EXACT_CHECKPOINT_MS = 10_000;
 /** The version of what is measured. A pass of an older cosmig that measured otherwise is not resumed. */
 const MEASURE = 2;
 
 export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   using store = PlanStore.open(parts.path);
-  const { side, candidates, show, created, clock, signal } = parts;
+  const { side, candidates, show, created, clock, signal, uniqueKeys } = parts;
   const spentBefore = side.governor.budget.spentRu;
   const { documentCount } = side.facts;
   const cost = passCost({ documentCount, ranges: side.ranges.list.length }, parts);
@@ -81,28 +95,39 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   const { nowTs } = begun;
   const saved = store.pages();
   const share = saved?.totals.share ?? cost.share;
-  const measure = new PageMeasure(
-    candidates.map((candidate) => ({
-      plan: planOf(candidate, side.facts.keyPaths),
-      kind: kindOf(candidate, side.facts.keyKind),
-      endTs: nowTs,
-      show: show.text,
-    })),
-    nowTs,
-    { saved, created: created === null ? undefined : parsePath(created) },
-  );
+  const measured = candidates.map((candidate): MeasureParts => ({
+    plan: planOf(candidate, side.facts.keyPaths),
+    kind: kindOf(candidate, side.facts.keyKind),
+    endTs: nowTs,
+    show: show.text,
+  }));
+  const known = parts.exact ? store.exactFigures() : null;
+  using file = store.exactFile();
+  const exact =
+    known === undefined ? new ExactEntries(file, layoutOf(parts), store.exactChunks()) : undefined;
+  const measure = new PageMeasure(measured, nowTs, {
+    saved,
+    created: created === null ? undefined : parsePath(created),
+    uniqueKeys,
+    exact,
+  });
   measure.totals.share = share;
   const readRu = (): number => begun.readRu + side.governor.budget.spentRu - spentBefore;
   const pass: FencedPass = new FencedPass({
     side,
     saved: store.parts(),
     clock,
-    timing: { ...TIMING, ...parts.timing },
+    timing: { ...TIMING, ...(parts.exact ? { checkpointMs: EXACT_CHECKPOINT_MS } : {}), ...parts.timing },
     isNewest: false,
     onPage: () => parts.onProgress?.({ documents: pass.documents, ru: readRu() }),
     ...(share >= 1 ? {} : sampling({ ...parts, share, pageSize: { ...TIMING, ...parts.timing }.pageSize })),
     takes: {
-      take: (page, part) => take(measure, page, { part, isSample: share < 1 }),
+      take: (page, part) => {
+        exact?.beginPart(part);
+        const taken = take(measure, page, { part, isSample: share < 1 });
+        exact?.spillIfFull();
+        return taken;
+      },
       isFull: () => false,
       save: (read) =>
         store.checkpoint({
@@ -110,6 +135,7 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
           totals: measure.savedTotals(),
           candidates: measure.candidates,
           readRu: readRu(),
+          exact,
         }),
     },
   });
@@ -119,8 +145,23 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
     measure.totals.reported = await parts.countNow();
     store.setTotals(measure.savedTotals());
   }
+  let counted: readonly ExactFigures[] | null = known ?? null;
+  if (exact !== undefined) {
+    parts.say('counting the documents of each value');
+    counted = await countExactly({
+      side,
+      entries: exact,
+      candidates: measured,
+      uniqueKeys,
+      measures: measure.candidates,
+      canFind: read.every(({ position }) => position === null || lsnOfPosition(position) !== undefined),
+      signal,
+    });
+    store.keepExactFigures(counted, readRu());
+  }
   return {
     measure,
+    exact: counted,
     parts: read,
     sample: sampleOf(read, share),
     readRu: readRu(),
@@ -152,6 +193,13 @@ function begin(store: PlanStore, parts: PlanPassParts, cost: PassCost): BegunPas
   if (cost.share > parts.share) parts.say('reading everything, since this sample would cost as much');
   parts.onCost?.(cost);
   refuseDear(cost, parts);
+  if (parts.exact)
+    parts.say(
+      refuseSmallDisk(store.exactFile().path, {
+        documents: cost.documents,
+        bytesEach: entryBytes(layoutOf(parts)),
+      }),
+    );
   const begun = {
     ...subjectOf(parts),
     startedAtMs: clock.now(),
@@ -162,12 +210,20 @@ function begin(store: PlanStore, parts: PlanPassParts, cost: PassCost): BegunPas
   return begun;
 }
 
-function subjectOf({ side, candidates, share, show, created }: PlanPassParts): {
+function layoutOf({ side, candidates, uniqueKeys }: PlanPassParts): ExactLayout {
+  const { keyPaths } = side.facts;
+  return {
+    levels: candidates.map((candidate) => planOf(candidate, keyPaths).targetPaths.length),
+    uniqueKeys: uniqueKeys.length,
+  };
+}
+
+function subjectOf({ side, candidates, share, show, created, exact }: PlanPassParts): {
   readonly fingerprint: string;
   readonly sourceRid: string;
 } {
   const keys = candidates.map(({ paths, derive, isCurrent }) => ({ paths, derive, isCurrent }));
-  const text = JSON.stringify({ measure: MEASURE, keys, share, show: show.name, created });
+  const text = JSON.stringify({ measure: MEASURE, keys, share, show: show.name, created, exact });
   return {
     fingerprint: createHash('sha256').update(text).digest('hex'),
     sourceRid: side.facts.rid,

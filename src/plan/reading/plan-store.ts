@@ -19,6 +19,9 @@ import { Transactions } from '../../lib/sqlite/transaction.ts';
 import type { ReadPart } from '../../cosmos/feed/fenced-pass.ts';
 import { ChangeMark } from '../../state/change-mark.ts';
 import { MoverLock } from '../../state/lock.ts';
+import { ExactFile, exactPath, type ExactChunk } from '../exact/exact-file.ts';
+import type { ExactFigures } from '../exact/exact-figures.ts';
+import type { ExactEntries } from '../exact/exact-entries.ts';
 import type { SavedMeasure } from '../pass/candidate-measure.ts';
 import type { SavedPages } from '../pass/page-measure.ts';
 
@@ -43,6 +46,8 @@ export interface PlanCheckpoint {
   /** Saved one after the other, because the sketches of all candidates together take tens of megabytes. */
   readonly candidates: ReadonlyArray<{ save(): SavedMeasure }>;
   readonly readRu: number;
+  /** The entries of all documents, if they are kept (`--exact`). */
+  readonly exact?: ExactEntries | undefined;
 }
 
 /** A small cache is enough: the rows are read once, when a pass resumes. */
@@ -59,10 +64,12 @@ export class PlanStore {
   readonly #database: Database;
   readonly #lock: MoverLock;
   readonly #transactions: Transactions;
+  readonly #path: string;
   #mark: ChangeMark | undefined;
   readonly #sql;
 
-  private constructor(database: Database, lock: MoverLock) {
+  private constructor(path: string, database: Database, lock: MoverLock) {
+    this.#path = path;
     this.#database = database;
     this.#lock = lock;
     this.#transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
@@ -74,6 +81,7 @@ export class PlanStore {
       ),
       measured: database.prepare('UPDATE pass SET read_ru = @readRu, totals = @totals, heads = @heads'),
       setTotals: database.prepare<[string], Columns>('UPDATE pass SET totals = ?'),
+      readRu: database.prepare('UPDATE pass SET read_ru = ?'),
       parts: database.prepare<[], Columns>('SELECT * FROM parts ORDER BY number'),
       dropParts: database.prepare('DELETE FROM parts'),
       addPart: database.prepare(
@@ -83,6 +91,10 @@ export class PlanStore {
       sketch: database.prepare<[number, string], Columns>(
         'SELECT bytes FROM sketches WHERE candidate = ? AND name = ?',
       ),
+      chunks: database.prepare<[], Columns>('SELECT chunk FROM exact_chunks ORDER BY number'),
+      addChunk: database.prepare('INSERT INTO exact_chunks (chunk) VALUES (?)'),
+      figures: database.prepare<[number], Columns>('SELECT figures FROM exact_figures WHERE candidate = ?'),
+      addFigures: database.prepare('INSERT INTO exact_figures (candidate, figures) VALUES (?, ?)'),
       setSketch: database.prepare(
         `INSERT INTO sketches (candidate, name, bytes) VALUES (?, ?, ?)
          ON CONFLICT (candidate, name) DO UPDATE SET bytes = excluded.bytes`,
@@ -98,7 +110,7 @@ export class PlanStore {
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
       openTables(database, 'plan');
-      const store = new PlanStore(database, lock);
+      const store = new PlanStore(path, database, lock);
       store.#mark = ChangeMark.open(path, database);
       if (store.#mark.isAhead) store.#startAgain();
       return store;
@@ -128,6 +140,7 @@ export class PlanStore {
       this.#forget();
       this.#sql.begin.run(pass);
     });
+    this.exactFile().drop();
   }
 
   parts(): ReadPart[] {
@@ -154,8 +167,10 @@ export class PlanStore {
     };
   }
 
-  checkpoint({ parts, totals, candidates, readRu }: PlanCheckpoint): void {
+  checkpoint({ parts, totals, candidates, readRu, exact }: PlanCheckpoint): void {
+    const chunks = exact?.unsaved() ?? [];
     this.#transactions.run(() => {
+      for (const chunk of chunks) this.#sql.addChunk.run(JSON.stringify(chunk));
       this.#sql.dropParts.run();
       for (const part of parts) this.#sql.addPart.run({ ...part, isDone: part.isDone ? 1 : 0 });
       const heads = candidates.map((one, candidate) => this.#saveMeasure(one.save(), candidate));
@@ -166,6 +181,36 @@ export class PlanStore {
         heads: JSON.stringify(heads),
       });
     });
+    exact?.markSaved();
+  }
+
+  /** The chunks of the file of `--exact` that were recorded. */
+  exactChunks(): ExactChunk[] {
+    return this.#sql.chunks.all().map((row) => JSON.parse(jsonText(row, 'chunk')) as ExactChunk);
+  }
+
+  /** Returns the figures that were counted for each candidate; undefined: the entries were not counted yet. */
+  exactFigures(): ExactFigures[] | undefined {
+    const found: ExactFigures[] = [];
+    for (let row = this.#sql.figures.get(0); row !== undefined; row = this.#sql.figures.get(found.length))
+      found.push(JSON.parse(jsonText(row, 'figures')) as ExactFigures);
+    return found.length === 0 ? undefined : found;
+  }
+
+  /** Keeps the figures instead of the entries, which are no longer needed. */
+  keepExactFigures(figures: readonly ExactFigures[], readRu: number): void {
+    this.#transactions.durable(() => {
+      for (const [candidate, one] of figures.entries())
+        this.#sql.addFigures.run(candidate, JSON.stringify(one));
+      this.#sql.readRu.run(readRu);
+      this.#database.exec('DELETE FROM exact_chunks');
+    });
+    this.exactFile().drop();
+  }
+
+  /** The file with the entries of all documents. */
+  exactFile(): ExactFile {
+    return new ExactFile(exactPath(this.#path));
   }
 
   /** Saves what became known of all documents after the last page. */
@@ -186,10 +231,12 @@ export class PlanStore {
     for (const name of SKETCHES) this.#sql.setSketch.run(candidate, name, measure[name]);
     for (const [level, sample] of measure.samples.entries())
       this.#sql.setSketch.run(candidate, `sample-${level}`, sample);
+    for (const [key, { sample }] of measure.unique.entries())
+      this.#sql.setSketch.run(candidate, `unique-${key}`, sample);
     return headOf(measure);
   }
 
-  #measure({ levels, ...head }: Head, candidate: number): SavedMeasure {
+  #measure({ levels, conflicts, ...head }: Head, candidate: number): SavedMeasure {
     const read = (name: string): Buffer => {
       const row = this.#sql.sketch.get(candidate, name);
       if (row === undefined) throw new DamagedFile(this.#database.name, `the sketch ${name} is missing`);
@@ -204,6 +251,7 @@ export class PlanStore {
       heat: read('heat'),
       pairs: read('pairs'),
       samples: Array.from({ length: levels }, (_none, level) => read(`sample-${level}`)),
+      unique: conflicts.map((examples, key) => ({ sample: read(`unique-${key}`), examples })),
     };
   }
 
@@ -213,16 +261,21 @@ export class PlanStore {
   }
 
   #forget(): void {
-    for (const table of ['pass', 'parts', 'sketches']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of ['pass', 'parts', 'sketches', 'exact_chunks', 'exact_figures'])
+      this.#database.exec(`DELETE FROM ${table}`);
   }
 }
 
-/** What a measure has besides its sketches, and the number of levels of its key. */
-type Head = Omit<SavedMeasure, (typeof SKETCHES)[number] | 'samples'> & { readonly levels: number };
+/** What a measure has besides its sketches, the number of levels of its key, and examples for each unique key. */
+type Head = Omit<SavedMeasure, (typeof SKETCHES)[number] | 'samples' | 'unique'> & {
+  readonly levels: number;
+  readonly conflicts: ReadonlyArray<SavedMeasure['unique'][number]['examples']>;
+};
 
 function headOf(measure: SavedMeasure): Head {
-  const { documents, missing, types, refused, texts, collided, samples } = measure;
-  return { documents, missing, types, refused, texts, collided, levels: samples.length };
+  const { documents, missing, types, refused, texts, collided, samples, unique } = measure;
+  const conflicts = unique.map(({ examples }) => examples);
+  return { documents, missing, types, refused, texts, collided, levels: samples.length, conflicts };
 }
 
 /** Converts an error of the file. A damaged plan file may be deleted, because a new pass replaces it. */

@@ -3,7 +3,14 @@
  * score: a person weighs reasons, and a blocker is not made up for by gains.
  */
 import { formatCount, formatShare, pluralize } from '../../lib/counting.ts';
-import type { CandidateResult, KeyReason, FindingCode, SourceFigures, KeyVerdict } from '../result.ts';
+import type {
+  CandidateResult,
+  FindingCode,
+  KeyReason,
+  KeyVerdict,
+  SourceFigures,
+  UniqueKeyConflicts,
+} from '../result.ts';
 import {
   FAN_OUT_SHARE_MAX,
   MISSING_SHARE_MAX,
@@ -79,10 +86,18 @@ function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyR
   if (uniqueKeyConflicts !== null && uniqueKeyConflicts.low > 0)
     yield finding(
       'unique-keys',
-      `${about(uniqueKeyConflicts)} documents would break a unique key of the container`,
+      `${uniqueKeyConflicts.known ? about(uniqueKeyConflicts) : `at least ${number(uniqueKeyConflicts.low)}`} documents would be refused by the unique key ${brokenKeys(uniqueKeyConflicts)}`,
       uniqueKeyConflicts.documents,
       { value: 0, source: 'unique keys hold within one key value (SVC-7)' },
     );
+}
+
+/** The unique keys that documents would break. */
+function brokenKeys({ keys }: UniqueKeyConflicts): string {
+  return keys
+    .filter(({ low }) => low > 0)
+    .map(({ paths }) => paths.join(' + '))
+    .join(' or ');
 }
 
 function* risksOf(
@@ -167,6 +182,15 @@ function* risksOf(
       null,
       null,
       'documents that collide may lie in any two pages',
+    );
+  if (data.uniqueKeyConflicts?.low === 0 && data.uniqueKeyConflicts.high > 0 && !current)
+    yield finding(
+      'unique-keys-unknown',
+      data.uniqueKeyConflicts.known
+        ? `up to ${number(data.uniqueKeyConflicts.high)} documents may be refused by a unique key; --exact counts them`
+        : 'a sample cannot show whether documents would be refused by a unique key; a run without --sample can',
+      data.uniqueKeyConflicts.high,
+      { value: 0, source: 'unique keys hold within one key value (SVC-7)' },
     );
   if (!current && observed !== null && observed.movesShare > MOVES_SHARE_MAX.value)
     yield finding(

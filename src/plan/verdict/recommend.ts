@@ -19,6 +19,9 @@ const PRESSING: readonly FindingCode[] = [
 const PRESSING_WHEN_SMALL: readonly FindingCode[] = ['value-over-20-gb', 'value-near-20-gb', 'reaches-20-gb'];
 
 /** `read` is how many documents were read. */
+/** What a sample cannot show. It is said, but it is not a reason against a key. */
+const UNKNOWN: ReadonlySet<FindingCode> = new Set(['collisions-unknown', 'unique-keys-unknown']);
+
 export function recommend(
   candidates: readonly CandidateResult[],
   source: SourceFigures,
@@ -49,7 +52,7 @@ export function recommend(
       ...best.verdict.gains.map(({ text }) => `with ${best.key}, ${text}`),
     ],
     unless: best.verdict.risks.map(({ code, text }) =>
-      code === 'collisions-unknown' ? text : `it matters that ${text}`,
+      UNKNOWN.has(code) ? text : `it matters that ${text}`,
     ),
   };
 }
@@ -77,7 +80,7 @@ function byFewestRisks(one: CandidateResult, other: CandidateResult): number {
 
 /** What a sample cannot show says nothing about the key itself. */
 function risksOf({ verdict }: CandidateResult): number {
-  return verdict.risks.filter(({ code }) => code !== 'collisions-unknown').length;
+  return verdict.risks.filter(({ code }) => !UNKNOWN.has(code)).length;
 }
 
 function isUnique({ data }: CandidateResult): boolean {

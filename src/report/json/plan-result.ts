@@ -30,6 +30,7 @@ export const FINDING_CODES = [
   'time-values',
   'missing-values',
   'collisions-unknown',
+  'unique-keys-unknown',
   'moves',
   'broken-batches',
   'fan-out',
@@ -130,7 +131,27 @@ const CANDIDATE = is.object({
     known: is.flag('false: a sample was read, and the figure is only a lower bound'),
     examples: is.list(is.object({ id: is.text(), key: is.text() })),
   }),
-  uniqueKeyConflicts: is.nullable(is.object({ documents: is.number(), low: is.number(), high: is.number() })),
+  uniqueKeyConflicts: is.nullable(
+    is.object({
+      documents: is.number('would be refused by a unique key of the container'),
+      low: is.number(),
+      high: is.number(),
+      exact: is.flag(),
+      known: is.flag('false: a sample was read, and the figure is only a lower bound'),
+      keys: is.list(
+        is.object({
+          paths: is.list(is.text('of the unique key')),
+          documents: is.number(),
+          low: is.number(),
+          high: is.number(),
+          exact: is.flag(),
+          known: is.flag(),
+          examples: is.list(is.object({ id: is.text(), key: is.text(), values: is.text() })),
+        }),
+        'for each unique key; a document may conflict in several',
+      ),
+    }),
+  ),
   balance: is.list(
     is.object({ bytes: BALANCE, writes: BALANCE }),
     'over the present number of physical partitions, twice and four times as many',

@@ -1,6 +1,6 @@
 /** What a key means for the application: its queries, the bill, and what stops working as before. */
 import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
-import type { CandidateWorkload, PlanResult, WorkloadResult } from '../../plan/result.ts';
+import type { CandidateWorkload, PlanResult, UniqueKeyConflicts, WorkloadResult } from '../../plan/result.ts';
 import { shareBar, type Share } from '../svg/meter.ts';
 import { markup, NOTHING, type Insertable, type Markup } from '../svg/markup.ts';
 import {
@@ -132,7 +132,11 @@ export function breaks({ source }: PlanResult, views: readonly CandidateView[]):
       ({ result: { data, current } }) =>
         current || source.uniqueKeys.length === 0 || data.uniqueKeyConflicts === null
           ? null
-          : conflictText(data.uniqueKeyConflicts),
+          : data.uniqueKeyConflicts.keys.map((key) => [
+              markup`<small>${key.paths.join(' + ')}: </small>`,
+              collisionsText(key),
+              refusedOf(key.examples),
+            ]),
     ],
     ['Kinds of values', ({ result: { data } }) => formatCounts({ ...data.types }) || null],
     ['Documents without a value', ({ result: { data } }) => countText(data.missing)],
@@ -204,11 +208,18 @@ function examplesOf(examples: CandidateView['result']['data']['collisions']['exa
     );
 }
 
-function collisionsText(
-  collisions: CandidateView['result']['data']['collisions'],
-): ReturnType<typeof conflictText> {
-  if (collisions.known) return conflictText(collisions);
-  const { low } = collisions;
+function refusedOf(examples: UniqueKeyConflicts['keys'][number]['examples']): Insertable {
+  return examples
+    .slice(0, EXAMPLES_SHOWN)
+    .map(
+      ({ id, key, values }) =>
+        markup`<small>id <bdi class="key">${id}</bdi> with <bdi class="key">${values}</bdi> in <bdi class="key">${key}</bdi></small>`,
+    );
+}
+
+function collisionsText(conflicts: Omit<UniqueKeyConflicts, 'keys'>): Markup {
+  if (conflicts.known) return conflictText(conflicts);
+  const { low } = conflicts;
   const least = low > 0 ? `at least ${countText(low)}; ` : '';
   return markup`<span class="${low > 0 ? 'alarm' : ''}">${least}a sample cannot know: run without --sample</span>`;
 }

@@ -20,6 +20,7 @@ import { resultOrThrow } from './result-or-throw.ts';
 export interface PlanOrder {
   readonly candidates: readonly string[];
   readonly share: number;
+  readonly exact: boolean;
   readonly ruMax: number | null;
   readonly isAccepted: boolean;
   readonly fresh: boolean;

@@ -2,16 +2,20 @@
 import { connect } from '../../../src/cosmos/account/client.ts';
 import { readContainer } from '../../../src/cosmos/container/inspect.ts';
 import { Patience } from '../../../src/cosmos/load/retry.ts';
-import { openSide } from '../../../src/cosmos/side.ts';
+import { openSide, type Side } from '../../../src/cosmos/side.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { seededRandom } from '../../../src/lib/random.ts';
+import { seededRandom, type Random } from '../../../src/lib/random.ts';
 import { currentCandidate, parseCandidate } from '../../../src/plan/candidates/candidate.ts';
 import { readForPlan, type Measured, type PlanPassParts } from '../../../src/plan/reading/plan-pass.ts';
+import { uniqueKeysOf } from '../../../src/plan/unique/unique-values.ts';
 import { loadSpec } from '../../../src/spec/load.ts';
 
 export interface PassOrder extends Partial<
-  Pick<PlanPassParts, 'share' | 'fresh' | 'ruMax' | 'isAccepted' | 'timing' | 'say' | 'onCost' | 'onProgress'>
+  Pick<
+    PlanPassParts,
+    'share' | 'exact' | 'fresh' | 'ruMax' | 'isAccepted' | 'timing' | 'say' | 'onCost' | 'onProgress'
+  >
 > {
   readonly connectionString: string;
   readonly path: string;
@@ -21,7 +25,46 @@ export interface PassOrder extends Partial<
 }
 
 export async function planPass(order: PassOrder): Promise<Measured> {
-  const { connectionString, path, keys, seed = 7, ...others } = order;
+  return withSide(order, async (side, random) => {
+    const { path, keys, seed: _seed, connectionString: _connection, ...others } = order;
+    const { facts } = side;
+    return readForPlan({
+      side,
+      path,
+      candidates: [...keys.map((key) => parseCandidate(key)), currentCandidate(facts.keyPaths)],
+      show: { name: 'plain', text: showPlainly },
+      share: 1,
+      readRu: 1.1,
+      created: null,
+      uniqueKeys: uniqueKeysOf(facts.settings.uniqueKeyPolicy),
+      exact: false,
+      fresh: false,
+      ruMax: null,
+      isAccepted: false,
+      clock: systemClock,
+      random,
+      say: () => undefined,
+      ...others,
+      signal: signalOf(order),
+      timing: { checkpointMs: 0, saveTimesMin: 0, pageSize: 20, ...order.timing },
+    });
+  });
+}
+
+export function showPlainly(values: readonly unknown[]): string {
+  return JSON.stringify(values.length === 1 ? values[0] : values);
+}
+
+function signalOf({ signal }: Pick<PassOrder, 'signal'>): AbortSignal {
+  return signal ?? new AbortController().signal;
+}
+
+/** Opens the source for some work. */
+export async function withSide<T>(
+  order: Pick<PassOrder, 'connectionString' | 'path' | 'seed' | 'signal'>,
+  work: (side: Side, random: Random) => Promise<T>,
+): Promise<T> {
+  const { connectionString, path, seed = 7 } = order;
   const { connections, spec } = loadSpec({
     options: {
       source: ['shop/orders'],
@@ -32,7 +75,7 @@ export async function planPass(order: PassOrder): Promise<Measured> {
     env: { COSMIG_SOURCE_CONNECTION_STRING: connectionString },
     clock: systemClock,
   });
-  const signal = order.signal ?? new AbortController().signal;
+  const signal = signalOf(order);
   const random = seededRandom(seed);
   const waiting = { clock: systemClock, random, onWait: () => undefined };
   using account = await connect(connections.source, { signal });
@@ -44,27 +87,7 @@ export async function planPass(order: PassOrder): Promise<Measured> {
   const facts = must(found, 'the container is there');
   const budget = spec.sourceBudget;
   const side = await openSide('source', { account, facts, budget, ...waiting, timeoutMs: 1000 }, signal);
-  return await readForPlan({
-    side,
-    path,
-    candidates: [...keys.map((key) => parseCandidate(key)), currentCandidate(facts.keyPaths)],
-    show: {
-      name: 'plain',
-      text: (values) => JSON.stringify(values.length === 1 ? values[0] : values),
-    },
-    share: 1,
-    readRu: 1.1,
-    created: null,
-    fresh: false,
-    ruMax: null,
-    isAccepted: false,
-    clock: systemClock,
-    random,
-    say: () => undefined,
-    ...others,
-    signal,
-    timing: { checkpointMs: 0, saveTimesMin: 0, pageSize: 20, ...order.timing },
-  });
+  return await work(side, random);
 }
 
 /** Everything that a pass has measured, to be compared with another pass. */

@@ -2,7 +2,7 @@
 import { planPass, type PassOrder } from '../plan/plan-pass.ts';
 
 /** What the process is started with, as JSON. */
-export interface PlanOrder extends Pick<PassOrder, 'connectionString' | 'path' | 'keys' | 'share'> {
+export interface PlanOrder extends Pick<PassOrder, 'connectionString' | 'path' | 'keys' | 'share' | 'exact'> {
   readonly killAfter: number;
 }
 
