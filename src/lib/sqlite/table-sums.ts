@@ -47,18 +47,31 @@ export function openTables(database: Database, name: string): void {
 
 /** Checks that the tables and indexes of a file are those that its migrations create. Throws a LedgerError for damage. */
 export function checkTables(database: Database, name: string): void {
-  const described = (one: Database): string =>
-    JSON.stringify(
-      one.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
-    );
+  if (schemaOf(database) === createdSchema(name)) return;
+  throw new DamagedFile(database.name, 'its tables are not those that cosmig has created');
+}
+
+/** The schema that the shipped migrations of each name create. They do not change while a process runs. */
+const createdSchemas = new Map<string, string>();
+
+function createdSchema(name: string): string {
+  const known = createdSchemas.get(name);
+  if (known !== undefined) return known;
   const fresh = openDatabase({ path: ':memory:', synchronous: 'OFF' });
   try {
     migrateWithSums(fresh, name);
-    if (described(fresh) === described(database)) return;
+    const schema = schemaOf(fresh);
+    createdSchemas.set(name, schema);
+    return schema;
   } finally {
     fresh.close();
   }
-  throw new DamagedFile(database.name, 'its tables are not those that cosmig has created');
+}
+
+function schemaOf(database: Database): string {
+  return JSON.stringify(
+    database.prepare('SELECT type, name, tbl_name, sql FROM main.sqlite_schema ORDER BY type, name').all(),
+  );
 }
 
 /**
@@ -217,11 +230,20 @@ interface TableChecksum {
   readonly isSame: string;
 }
 
+/** The checksums of the schema that was last asked for. Opening a file asks several times. */
+let lastChecksums: { readonly schema: string; readonly checksums: readonly TableChecksum[] } | undefined;
+
 /**
  * Returns the checksums of all tables, except SQLite's own tables, the list of migrations (which `migrate` checks), and
  * the sums.
  */
-function checksumsOf(database: Database): TableChecksum[] {
+function checksumsOf(database: Database): readonly TableChecksum[] {
+  const schema = schemaOf(database);
+  if (lastChecksums?.schema !== schema) lastChecksums = { schema, checksums: readChecksums(database) };
+  return lastChecksums.checksums;
+}
+
+function readChecksums(database: Database): TableChecksum[] {
   const columns = database
     .prepare<[], { table: string; name: string; type: string }>(
       `SELECT tables.name AS "table", columns.name, columns.type
