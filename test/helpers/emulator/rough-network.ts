@@ -264,12 +264,11 @@ class RoughConnection {
     });
   }
 
-  #drip(bytes: Buffer, to: Socket): void {
-    const step = Math.ceil(bytes.length / DRIP_PIECES);
-    for (let piece = 0; piece * step < bytes.length; piece += 1)
-      this.#network.later(piece * DRIP_MS, () => {
-        if (!to.destroyed) to.write(bytes.subarray(piece * step, (piece + 1) * step));
-      });
+  /** Each piece sets the timer of the next: late timers of different lengths do not fire in the order of their times. */
+  #drip(bytes: Buffer, to: Socket, step = Math.ceil(bytes.length / DRIP_PIECES)): void {
+    if (bytes.length === 0 || to.destroyed) return;
+    to.write(bytes.subarray(0, step));
+    this.#network.later(DRIP_MS, () => this.#drip(bytes.subarray(step), to, step));
   }
 }
 
