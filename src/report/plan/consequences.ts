@@ -151,10 +151,12 @@ export function breaks({ source }: PlanResult, views: readonly CandidateView[]):
       ({ result: { observed, current } }) =>
         current || observed === null
           ? null
-          : `${formatCount(observed.brokenBatches.broken)} of ${pluralize(observed.brokenBatches.seen, 'batch')}`.replace(
-              'batchs',
-              'batches',
-            ),
+          : observed.brokenBatches.seen === 0
+            ? 'no batch was seen'
+            : `${formatCount(observed.brokenBatches.broken)} of ${pluralize(observed.brokenBatches.seen, 'batch')}`.replace(
+                'batchs',
+                'batches',
+              ),
     ],
   ];
   const always: ReadonlyArray<readonly [name: string, text: string]> = [

@@ -65,7 +65,7 @@ export function chip({ mark, tone }: CandidateView): Markup {
 /** The key as code. It may be long and of any script; a line may end after a separator of its parts. */
 export function keyName(key: string): Markup {
   const parts = key
-    .split(/(?<=[,/}-])(?!$)/)
+    .split(/(?<=[,/|}-])(?!$)/)
     .map((part, index) => (index === 0 ? part : markup`<wbr/>${part}`));
   return markup`<bdi class="key">${parts}</bdi>`;
 }

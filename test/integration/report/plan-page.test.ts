@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { planPage } from '../../../src/report/plan/page.ts';
 import { Browser, CHROMIUM, type Page, type Screen } from '../../helpers/browser/browser.ts';
 import { HARD_TO_READ, OVERLAPPING } from '../../helpers/browser/readable.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { typed } from '../../helpers/migration/typed.ts';
+import { putAll } from '../../helpers/migration/verify.ts';
 import { RESULTS } from '../../unit/report/plan/results.ts';
 
 const SCREENS: ReadonlyArray<readonly [name: string, screen: Screen]> = [
@@ -34,12 +37,14 @@ describe.skipIf(CHROMIUM === undefined)(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    describe.each(RESULTS)('%s', (name, of) => {
+    describe.each([...RESULTS, ['measured', null] as const])('%s', (name, of) => {
+      const path = (): string => join(folder, `${name}.html`);
+      if (of === null) beforeAll(async () => measured(path()), 60_000);
+
       const open = async (screen: Screen): Promise<void> => {
-        const path = join(folder, `${name}.html`);
-        writeFileSync(path, planPage(of(), '1.2.3'));
+        if (of !== null) writeFileSync(path(), planPage(of(), '1.2.3'));
         await page.show(screen);
-        await page.open(pathToFileURL(path).href);
+        await page.open(pathToFileURL(path()).href);
       };
 
       test.each(SCREENS)(
@@ -95,6 +100,39 @@ describe.skipIf(CHROMIUM === undefined)(
     });
   },
 );
+
+/** The page of a container that is measured and observed, with the queries of a workload file. */
+async function measured(page: string): Promise<void> {
+  await using move = await Move.open({ source: { throughput: 30_000 } });
+  const orders = Array.from({ length: 800 }, (_none, n) => ({
+    id: `o${n}`,
+    customerId: n % 10 < 7 ? 'the giant of all customers' : `c${n % 9}`,
+    tenantId: `t${n % 220}`,
+    createdAt: new Date(Date.now() - n * 3_600_000).toISOString(),
+  }));
+  await putAll(move, orders);
+  const workload = `${page}.yaml`;
+  writeFileSync(
+    workload,
+    `queries:
+  - query: SELECT * FROM c WHERE c.tenantId = @tenant
+    perSecond: 5
+  - query: SELECT * FROM c WHERE UPPER(c.customerId) = @name OR c.total > 10
+    perSecond: 1
+`,
+  );
+  const argv = ['plan', '--source', 'shop/orders', '--created', '/createdAt', '--observe', '2s'];
+  const planning = typed(move, ...argv, '--workload', workload, '--report', page);
+  const writing = new AbortController();
+  const written = (async () => {
+    for (let n = 0; !writing.signal.aborted; n += 1)
+      await move.source.items.upsert({ ...orders[n % 20], tenantId: `t${n % 50}` });
+  })();
+  const { code, stderr } = await planning;
+  writing.abort();
+  await written;
+  if (code !== 0) throw new Error(stderr);
+}
 
 interface AccessibilityNode {
   readonly ignored: boolean;
