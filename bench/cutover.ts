@@ -81,7 +81,7 @@ async function cutOver(
       '--writers-stopped',
       '--quiet-for',
       `${QUIET_S}s`,
-      '--watch',
+      '--watch-writes',
       '1s',
     );
     if (stoppedMs === undefined)

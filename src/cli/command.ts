@@ -44,6 +44,8 @@ export interface DurationOption extends OptionParts {
 /** Text that is not empty. */
 export interface TextOption extends OptionParts {
   readonly type: 'text';
+  /** The value of a flag that stands alone; absent: the flag needs a value. */
+  readonly bare?: string;
   readonly default?: string;
 }
 

@@ -298,6 +298,7 @@ function check(
       hint: 'keep one of them',
     });
   }
+  if (value === '' && option.type === 'text' && option.bare !== undefined) return option.bare;
   if (value === '') {
     throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
   }

@@ -1,14 +1,17 @@
 /** `cosmig copy`: copies all documents, up to the anchors. With `--dry-run` it only reports what it would do. */
 import type { Command } from '../cli/command.ts';
+import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { runDryRun } from '../report/runs/run-dry-run.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { CREATE_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
+import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   dryRun: {
     type: 'boolean',
     help: 'check both containers, show what would be done and what it would cost, and write nothing anywhere',
   },
+  ...PAGE_OPTIONS,
   ...CREATE_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
@@ -32,8 +35,10 @@ export const copy: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    return context.options.dryRun
-      ? runDryRun(context)
-      : runToGoal(context, { command: 'copy', goal: 'copy' });
+    const { dryRun, watch } = context.options;
+    if (dryRun) return runDryRun(context);
+    return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
+      runToGoal(context, { command: 'copy', goal: 'copy' }),
+    );
   },
 };

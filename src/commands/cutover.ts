@@ -1,8 +1,10 @@
 /** `cosmig cutover`: switches the application to the target after a proof. Until the commit, the cutover can back out. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
+import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
+import { readDuration } from '../spec/input/values.ts';
 import { loadSpec } from '../spec/load.ts';
 import { operatorHooks } from '../workflows/hooks.ts';
 
@@ -29,7 +31,7 @@ const OPTIONS = {
     value: 'COMMAND',
     help: 'command that lets the application write to the source again',
   },
-  watch: {
+  watchWrites: {
     type: 'duration',
     default: '2m',
     help: 'how long to watch the source for late writes after the commit',
@@ -39,6 +41,7 @@ const OPTIONS = {
     choices: ['ttl', 'indexing', 'throughput'],
     help: 'after the commit, give the target these settings of the source, separated by commas',
   },
+  ...PAGE_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -66,7 +69,7 @@ export const cutover: Command<typeof OPTIONS> = {
   async run(context) {
     const { options, env, clock, out } = context;
     const { onFence, onCommit, onAbort, writersStopped, likeSource } = options;
-    const { deadline: deadlineMs, quietFor: quietMs, watch: watchMs } = options;
+    const { deadline: deadlineMs, quietFor: quietMs, watchWrites, watch } = options;
     if (onFence === undefined && !writersStopped) {
       throw new UsageError('cutover needs to know that writers are stopped', {
         why: 'writes to the source after the last comparison would be lost',
@@ -80,7 +83,14 @@ export const cutover: Command<typeof OPTIONS> = {
       });
     }
     const { spec } = loadSpec({ options, env, clock });
+    // Before --watch served a page, it was the name of --watch-writes.
+    const time = watch === undefined ? undefined : readDuration(watch);
+    const isTime = typeof time === 'number';
+    if (isTime) out.note(`--watch ${watch} is taken for --watch-writes ${watch}; write that from now on`);
     const hooks = operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out });
-    return runCutoverWithProgress(context, { ...hooks, deadlineMs, quietMs, watchMs, likeSource });
+    const watchMs = isTime ? time : watchWrites;
+    return withPage({ watch: isTime ? undefined : watch, ledger: () => spec.ledger }, context, async () =>
+      runCutoverWithProgress(context, { ...hooks, deadlineMs, quietMs, watchMs, likeSource }),
+    );
   },
 };

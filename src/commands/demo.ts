@@ -1,5 +1,6 @@
 /** `cosmig demo`: runs a whole migration in about a minute, without an account. */
 import type { Command } from '../cli/command.ts';
+import { PAGE_OPTIONS } from '../report/runs/live-page.ts';
 import { runDemo } from '../demo/demo.ts';
 
 const OPTIONS = {
@@ -8,6 +9,7 @@ const OPTIONS = {
     type: 'boolean',
     help: 'keep the data of the emulator and the ledger, and print how to look around',
   },
+  ...PAGE_OPTIONS,
 } as const;
 
 export const demo: Command<typeof OPTIONS> = {

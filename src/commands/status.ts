@@ -5,6 +5,8 @@
  */
 import type { Command } from '../cli/command.ts';
 import { loadLedgerPath } from '../spec/load.ts';
+import { refuseReport } from '../report/runs/report-file.ts';
+import { resultOrThrow } from '../report/runs/result-or-throw.ts';
 import { renderStatus } from '../report/status/status.ts';
 import { buildStatus } from '../report/status/status-data.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
@@ -14,6 +16,11 @@ const OPTIONS = {
     type: 'text',
     value: 'FILE',
     help: 'write a copy of the ledger to this new file, also during a run',
+  },
+  report: {
+    type: 'text',
+    value: 'FILE',
+    help: 'write the page of cosmig watch as it is now to this file, for a change ticket',
   },
   ...LEDGER_OPTIONS,
 } as const;
@@ -31,6 +38,8 @@ export const status: Command<typeof OPTIONS> = {
   options: OPTIONS,
   async run({ options, env, clock, out }) {
     const path = loadLedgerPath({ options, env, clock });
+    const { report } = options;
+    if (report !== undefined) refuseReport(report);
     // Loaded on demand, since --help needs no database.
     const { readOverview } = await import('../state/reading/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
@@ -45,6 +54,9 @@ export const status: Command<typeof OPTIONS> = {
       ledger.backup(options.backup);
       out.note(`the ledger was copied to ${options.backup}`);
     }
-    return { json: { ...shown }, text: renderStatus(shown, clock.now()) };
+    const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
+    if (report === undefined) return result;
+    const { writeWatchPage } = await import('../report/watch/report-file.ts');
+    return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
   },
 };

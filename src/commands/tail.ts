@@ -1,10 +1,13 @@
 /** `cosmig tail`: replicates what the application writes to the source after the copy. */
 import type { Command } from '../cli/command.ts';
+import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
+import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   untilCaughtUp: { type: 'boolean', help: 'replicate what is there now, then end' },
+  ...PAGE_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -24,7 +27,10 @@ export const tail: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const goal = context.options.untilCaughtUp ? 'catch-up' : 'tail';
-    return runToGoal(context, { command: 'tail', goal });
+    const { untilCaughtUp, watch } = context.options;
+    const goal = untilCaughtUp ? 'catch-up' : 'tail';
+    return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
+      runToGoal(context, { command: 'tail', goal }),
+    );
   },
 };

@@ -1,8 +1,10 @@
 /** `cosmig verify`: finds out whether source and target are equal. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
+import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
+import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   level: {
@@ -26,6 +28,7 @@ const OPTIONS = {
     value: 'FILE',
     help: 'write what was compared, when and with which result to this file, as JSON',
   },
+  ...PAGE_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -45,13 +48,15 @@ export const verify: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const { level, fresh, repair, deadline: deadlineMs, report } = context.options;
+    const { level, fresh, repair, deadline: deadlineMs, report, watch } = context.options;
     if (repair && level === 'count') {
       throw new UsageError('--repair and --level count were both given', {
         why: 'a count does not name the documents that differ',
         hint: 'remove --level',
       });
     }
-    return runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report });
+    return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
+      runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report }),
+    );
   },
 };

@@ -1,16 +1,12 @@
 /** `cosmig watch`: serves a page that shows one migration as it goes on. It reads the ledger and changes nothing. */
-import { randomBytes } from 'node:crypto';
 import type { Command, OptionTable } from '../cli/command.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { CanceledError } from '../lib/errors.ts';
-import { readVersion } from '../lib/version.ts';
+import { startPage } from '../report/runs/live-page.ts';
 import type { WATCH_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
 import { loadLedgerPath } from '../spec/load.ts';
-
-/** Too long to be guessed. */
-const TOKEN_BYTES = 16;
 
 const OPTIONS = {
   port: {
@@ -42,16 +38,7 @@ export const watch: Command<typeof OPTIONS> = {
   options: OPTIONS,
   async run({ options, env, clock, signal, out }) {
     const ledger = loadLedgerPath({ options, env, clock });
-    // Loaded on demand, since --help needs neither the server nor the database.
-    const { startWatch } = await import('../watch/server.ts');
-    const { LivePage } = await import('../report/watch/live.ts');
-    const server = await startWatch({
-      port: options.port,
-      token: randomBytes(TOKEN_BYTES).toString('base64url'),
-      shown: new LivePage(ledger, { clock, version: readVersion() }),
-      clock,
-      signal,
-    });
+    const server = await startPage(ledger, { port: options.port, clock, signal });
     try {
       const { url } = server;
       const json: TypeOf<typeof WATCH_READY> = { ready: true, url };

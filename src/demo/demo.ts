@@ -9,6 +9,7 @@ import { formatCount } from '../lib/counting.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { seededRandom } from '../lib/random.ts';
+import { withPage } from '../report/runs/live-page.ts';
 import type { DEMO_RESULT } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { DemoAccount } from './account.ts';
@@ -21,6 +22,8 @@ import { runStory, type Pace } from './story.ts';
 export interface DemoOptions {
   readonly fast: boolean;
   readonly keep: boolean;
+  /** The port of the live page; undefined: it is not served. */
+  readonly watch?: string | undefined;
 }
 
 const NORMAL: Pace = { documents: 2500, aloneMs: 5000, copyRu: 3600, tailMs: 4000 };
@@ -36,7 +39,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<R
   }
 }
 
-async function perform(context: Context, { fast, keep }: DemoOptions): Promise<Result> {
+async function perform(context: Context, { fast, keep, watch }: DemoOptions): Promise<Result> {
   const { signal, out, clock } = context;
   const startedMs = clock.monotonicMs();
   const pace = fast ? FAST : NORMAL;
@@ -56,15 +59,17 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     const application = new Application(local.account, seed.orders, random);
     members.start(async () => application.run(work.signal));
     try {
-      return await runStory({
-        context,
-        local,
-        page: page.path,
-        application,
-        seed,
-        pace,
-        signal: members.signal,
-      });
+      return await withPage({ watch, ledger: () => local.ledger }, context, async () =>
+        runStory({
+          context,
+          local,
+          page: page.path,
+          application,
+          seed,
+          pace,
+          signal: members.signal,
+        }),
+      );
     } finally {
       work.abort(new Error('the demo has ended'));
     }

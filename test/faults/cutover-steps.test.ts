@@ -53,7 +53,7 @@ class Cutting {
       const kill = death !== null && 'hook' in death && death.hook === hook ? '; kill -9 $PPID' : '';
       return [`--${hook}`, `echo ${hook} >> ${this.log}${kill}`];
     });
-    const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', ...SPEC];
+    const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch-writes', '1s', ...SPEC];
     const child = spawn(process.execPath, [CHILD, ...argv], {
       env: { ...envOf(this.move), CHILD_ORDER: JSON.stringify(order) },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -33,7 +33,7 @@ const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   [/^npm ci && npm test$/, 'true'],
   // Not the package of the registry, but the command that it puts on the PATH.
   [/^npm install --global cosmig$/, 'cosmig --version'],
-  [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch 1s'],
+  [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch-writes 1s'],
 ];
 
 export interface Step {

@@ -189,11 +189,16 @@ test('hostile ids and key values, writers that do not stop -> a cutover does not
   const write = async (): Promise<void> => move.put(document((n += 1)));
   const writing = setInterval(() => void write(), 150);
   try {
-    await attack(move, 'cutover --writers-stopped --quiet-for 1s --deadline 3s --watch 1s', 3, ...SPEC);
+    await attack(
+      move,
+      'cutover --writers-stopped --quiet-for 1s --deadline 3s --watch-writes 1s',
+      3,
+      ...SPEC,
+    );
   } finally {
     clearInterval(writing);
   }
-  const argv = ['cutover', ...SPEC, '--writers-stopped', '--quiet-for', '1s', '--watch', '3s'];
+  const argv = ['cutover', ...SPEC, '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '3s'];
   const cut = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
   const status = async (): Promise<string> => (await typed(move, 'status', '--json')).stdout;
   await until(async () => (await status()).includes('"committed"'), { what: 'a commit', timeoutMs: 60_000 });

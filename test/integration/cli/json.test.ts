@@ -82,7 +82,7 @@ test('json: a migration with every command -> every result and line fits its sch
   expect(await ask('verify --repair', ...SPEC)).toMatchObject([0, { equal: true }]);
 
   expect(await ask('status')).toMatchObject([0, { deadLetters: { open: 0, discarded: 1 }, running: null }]);
-  const cut = 'cutover --writers-stopped --quiet-for 1s --watch 1s';
+  const cut = 'cutover --writers-stopped --quiet-for 1s --watch-writes 1s';
   expect(await ask(cut, ...SPEC)).toMatchObject([0, { phase: 'committed', lateWrites: [] }]);
   expect(await ask('status')).toMatchObject([0, { cutover: { state: 'committed', left: [] } }]);
 

@@ -21,7 +21,15 @@ test.each([
     expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
     // Only documents changed since are compared one by one.
     await wire.upsert(text(2), ['a']);
-    const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+    const cut = await cosmig(
+      move,
+      'cutover',
+      '--writers-stopped',
+      '--quiet-for',
+      '1s',
+      '--watch-writes',
+      '1s',
+    );
     expect([cut.code, cut.stderr]).toEqual([0, expect.not.stringContaining('differ')]);
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
     account.close();
@@ -50,7 +58,7 @@ test('cutover: documents expire all the time, deletes not reported -> a deleted 
   await move.put({ id: 'new', customerId: 'a', tenantId: 'P' });
   let passedMs = 1_000_000;
   const passing = setInterval(() => void move.admin.clock((passedMs += 400)), 200);
-  const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
   clearInterval(passing);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   const [source, target] = [await move.documents(move.source), await move.documents(move.target)];

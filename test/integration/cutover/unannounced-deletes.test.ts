@@ -8,7 +8,7 @@ const TTL_S = 60;
 
 /** Copies keep the remaining time to live. */
 const REMAINING = ['--ttl', 'remaining'];
-const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
 
 const idsOf = async (move: Move): Promise<string[]> =>
   (await move.documents(move.target)).map(({ id }) => id);

@@ -96,7 +96,9 @@ test('README.md: each block -> runs, and prints what is shown', async () => {
 test('getting-started.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
   await expect(follow(story, 'docs/getting-started.md')).resolves.toEqual([]);
-  expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop' --watch 5s");
+  expect(story.steps.map(({ line }) => line)).toContain(
+    "cosmig cutover --on-fence 'touch stop' --watch-writes 5s",
+  );
 }, 120_000);
 
 test('migration.md: each block -> runs, and prints what is shown', async () => {

@@ -125,7 +125,16 @@ test('a cutover with a clock that is off -> said once, though it connects more t
   await move.put(order('7', 'a', 'P'));
   for (const argv of [['copy'], ['verify', '--deadline', '5s']])
     expect((await cosmig(move, ...argv, '--ttl', 'remaining')).code).toBe(0);
-  const argv = ['cutover', '--writers-stopped', '--on-commit', 'true', '--quiet-for', '1s', '--watch', '1s'];
+  const argv = [
+    'cutover',
+    '--writers-stopped',
+    '--on-commit',
+    'true',
+    '--quiet-for',
+    '1s',
+    '--watch-writes',
+    '1s',
+  ];
   const flags = [...argv, '--ttl', 'remaining'];
   const ran = await runCosmig(withSpec(flags), { env: envOf(move), clock: setClock(() => 61 * 60_000) });
   expect([ran.code, ran.stderr.match(/this machine's clock is/g)]).toEqual([0, ["this machine's clock is"]]);

@@ -39,7 +39,7 @@ async function expectSame(move: Move): Promise<void> {
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }
 
-const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
 
 interface History {
   readonly what: string;

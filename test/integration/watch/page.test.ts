@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     expect((await cosmig(move, 'cutover', '--on-fence', 'false')).code).toBe(3);
     await shows('h1', 'The cutover backed out');
     expect(
-      (await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s')).code,
+      (await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s')).code,
     ).toBe(0);
     await shows('h1', 'The target is in use');
     await shows('#cutover', 'Committed; the writers were stopped for');

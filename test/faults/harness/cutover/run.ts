@@ -131,7 +131,7 @@ class CutoverRun {
       ...stop,
       '--quiet-for',
       '1s',
-      '--watch',
+      '--watch-writes',
       '1s',
       '--deadline',
       '1m',

@@ -40,7 +40,16 @@ test('cutover command: copy, verify, repair, cutover -> the target is in use', a
       '--on-commit',
       `touch ${hook('commit')}`,
     ];
-    const cut = await cosmig(move, 'cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', '--json');
+    const cut = await cosmig(
+      move,
+      'cutover',
+      ...hooks,
+      '--quiet-for',
+      '1s',
+      '--watch-writes',
+      '1s',
+      '--json',
+    );
     expect(JSON.parse(cut.stdout)).toMatchObject({
       command: 'cutover',
       phase: 'committed',
@@ -95,7 +104,7 @@ test('cutover command: --on-fence fails -> backs out, the source stays in use', 
 
 test('cutover command: --on-commit fails -> says that the target is in use, and what to do, also when the next one cannot begin', async () => {
   await using move = await proven();
-  const times = ['--quiet-for', '1s', '--watch', '1s'];
+  const times = ['--quiet-for', '1s', '--watch-writes', '1s'];
   const { code, stderr } = await cosmig(
     move,
     'cutover',
@@ -180,7 +189,7 @@ test('cutover command: verify found differences -> earlier clean verifies no lon
   await move.source.item('1', 'a').delete();
   await move.target.item('2', 'Q').delete();
   expect((await cosmig(move, 'verify')).code).toBe(4);
-  const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+  const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
   const refused = await cosmig(move, ...cutover);
   expect(refused.code).toBe(3);
   expect(refused.stderr).toContain('no clean verification on record');

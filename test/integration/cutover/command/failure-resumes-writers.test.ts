@@ -61,10 +61,10 @@ test.skipIf(!canMount())(
       'export DISK="$0"',
       `cosmig copy --yes ${spec} >/dev/null`,
       `cosmig verify --deadline 5s ${spec} >/dev/null`,
-      `cosmig cutover --quiet-for 1s --watch 1s ${spec} \\`,
+      `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} \\`,
       `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo resumed' >/dev/null || echo "ended $?"`,
       'rm "$0/fill"',
-      `cosmig cutover --quiet-for 1s --watch 1s ${spec} --writers-stopped >/dev/null`,
+      `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} --writers-stopped >/dev/null`,
     ].join('\n');
     const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), {
       COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,

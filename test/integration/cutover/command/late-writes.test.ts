@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(async () => move[Symbol.asyncDispose]());
 
 test('cutover command: late writes -> reported by id, exit code 4', async () => {
-  const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json'];
+  const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '4s', '--json'];
   await using cutover = start(move, ...argv);
   const phase = (): string => move.ledger(({ migration }) => migration.read().phase);
   await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
@@ -42,7 +42,7 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
 
 test('cutover command: other commands during it, and after its commit -> refused', async () => {
   const held = ['--on-fence', 'sleep 2'];
-  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch-writes', '1s');
   const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
   for (const [command, ...flags] of [
@@ -81,7 +81,7 @@ test('cutover command: other commands during it, and after its commit -> refused
 
 test('cutover command: verify while writers are stopped -> refused', async () => {
   const held = ['--on-fence', 'sleep 3'];
-  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch-writes', '1s');
   const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
   expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is running');

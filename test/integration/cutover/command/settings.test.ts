@@ -5,7 +5,7 @@ import { Move, type MoveOptions } from '../../../helpers/migration/move.ts';
 import { runCosmig } from '../../../helpers/run-cosmig.ts';
 import { cosmig, SPEC } from '../../../helpers/migration/typed.ts';
 
-const CUT = ['--writers-stopped', '--quiet-for', '1s', '--watch', '1s', '--json'];
+const CUT = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s', '--json'];
 
 const TUNED = {
   includedPaths: [{ path: '/*' }],

@@ -81,7 +81,7 @@ test('verify --repair: application writes and deletes, deletes not reported, no 
   expect(repaired.stderr).toContain('repairing ');
 
   // So the gate is open, and the cutover takes out what was deleted since.
-  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
   expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 120_000);

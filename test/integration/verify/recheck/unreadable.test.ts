@@ -37,7 +37,15 @@ test.each(OLD_IDS)(
       { equal: true, letters: { open: 1 }, source: { count: 2 }, target: { count: 1 } },
     ]);
     expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
-    const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+    const cut = await cosmig(
+      move,
+      'cutover',
+      '--writers-stopped',
+      '--quiet-for',
+      '1s',
+      '--watch-writes',
+      '1s',
+    );
     expect([cut.code, (await move.documents(move.target)).map(({ id }) => id)]).toEqual([0, ['1']]);
   },
   60_000,
