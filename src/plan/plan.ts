@@ -26,6 +26,7 @@ import type { PlanSpec } from '../spec/migration-spec.ts';
 import {
   currentCandidate,
   kindOf,
+  parseCandidate,
   planOf,
   refuseRepeated,
   type KeyCandidate,
@@ -37,7 +38,7 @@ import { follow } from './observe/follow.ts';
 import { Observation } from './observe/observation.ts';
 import type { PassCost } from './reading/pass-cost.ts';
 import { readForPlan, type Measured } from './reading/plan-pass.ts';
-import { planPath } from './reading/plan-store.ts';
+import { planPath, PlanStore } from './reading/plan-store.ts';
 import type { ObservedFigures, ObservedTotals, PlanResult } from './result.ts';
 import { resultOf } from './assemble.ts';
 import { showOf } from './show-values.ts';
@@ -127,10 +128,8 @@ async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opene
     signal,
   );
   const current = currentCandidate(facts.keyPaths);
-  const others =
-    parts.candidates.length > 0
-      ? parts.candidates
-      : discover(await firstSample(side, signal), facts.keyPaths.map(pathSteps));
+  const path = planPath(spec.file);
+  const others = parts.candidates.length > 0 ? parts.candidates : await proposalsFor(side, parts, path);
   const candidates = [current, ...others];
   refuseRepeated(candidates);
   for (const candidate of candidates) if (!candidate.isCurrent) planOf(candidate, facts.keyPaths);
@@ -163,7 +162,7 @@ async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opene
   const measured = await readForPlan({
     ...parts,
     side,
-    path: planPath(spec.file),
+    path,
     candidates,
     show,
     uniqueKeys: uniqueKeysOf(facts.settings.uniqueKeyPolicy),
@@ -190,6 +189,18 @@ async function planFor(parts: PlanParts, { account, facts, call, onWait }: Opene
     observed,
     regions: described,
   });
+}
+
+/** Proposes candidates; for a pass that can be resumed, those that it began with. */
+async function proposalsFor(
+  side: Side,
+  { fresh, signal }: PlanParts,
+  path: string,
+): Promise<readonly KeyCandidate[]> {
+  const { rid, keyPaths } = side.facts;
+  const earlier = fresh ? [] : PlanStore.proposalsIn(path, rid);
+  if (earlier.length > 0) return earlier.map(({ key, proposed }) => ({ ...parseCandidate(key), proposed }));
+  return discover(await firstSample(side, signal), keyPaths.map(pathSteps));
 }
 
 /** What was measured is of a container that no longer exists, so none of it is shown. */

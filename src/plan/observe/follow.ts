@@ -1,10 +1,10 @@
 /**
- * Follows the feed of a container for a while. What is written while a range splits may be missed: the figures are shares
- * and rates, which that hardly changes.
+ * Follows the feed of a container for a while. A child range continues from its parent's position. What is written while
+ * ranges merge may be missed: the figures are shares and rates, which that hardly changes.
  */
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
-import { ChangeFeed } from '../../cosmos/feed/feed.ts';
-import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
+import { ChangeFeed, type FeedStart } from '../../cosmos/feed/feed.ts';
+import { wholeOf, type FeedRange, type Interval } from '../../cosmos/feed/ranges.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 import type { Clock } from '../../lib/clock.ts';
 
@@ -24,6 +24,11 @@ export interface Following {
 export async function follow({ side, clock, forMs, take }: Following, signal: AbortSignal): Promise<number> {
   const beganMs = clock.monotonicMs();
   const endMs = beganMs + forMs;
+  const reached: Array<Interval & { etag: string }> = [];
+  const startOf = ({ min, max }: FeedRange): FeedStart => {
+    const parent = reached.find((one) => one.min <= min && max <= one.max);
+    return parent === undefined ? 'now' : { mode: 'latest-version', etag: parent.etag };
+  };
   const work = async (range: FeedRange, inner: AbortSignal): Promise<void> => {
     const { requests, governor, patience, timeoutMs, sessions } = side;
     const call = {
@@ -33,12 +38,17 @@ export async function follow({ side, clock, forMs, take }: Following, signal: Ab
       patience: patience.fresh(),
       sessionToken: () => tokenOf(side, range.range.id),
     };
+    const start = startOf(range);
+    const { min, max } = range;
+    const position = { min, max, etag: '' };
     for await (const page of new ChangeFeed(requests, {
       mode: 'latest-version',
       range,
       priority: 'Low',
-    }).pages('now', call)) {
+    }).pages(start, call)) {
       sessions.add(page.sessionToken);
+      if (position.etag === '') reached.unshift(position);
+      position.etag = page.position.etag;
       if (page.status === 200) take(page.bytes);
       page.free();
       const leftMs = endMs - clock.monotonicMs();

@@ -33,6 +33,13 @@ export interface SourceTotals {
   reported: number | null;
   /** The share of the source that is read. */
   share: number;
+  /** The candidates that were proposed. Another sample may lead to others, so an interrupted pass keeps its own. */
+  proposals: readonly Proposal[];
+}
+
+export interface Proposal {
+  readonly key: string;
+  readonly proposed: string;
 }
 
 export interface SavedPages {
@@ -49,6 +56,7 @@ const NOTHING: Readonly<SourceTotals> = {
   behind: 0,
   reported: null,
   share: 1,
+  proposals: [],
 };
 
 export interface PageMeasureParts {

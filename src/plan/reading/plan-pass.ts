@@ -112,6 +112,9 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
     exact,
   });
   measure.totals.share = share;
+  measure.totals.proposals = candidates.flatMap(({ key, proposed }) =>
+    proposed === null ? [] : [{ key, proposed }],
+  );
   const readRu = (): number => begun.readRu + side.governor.budget.spentRu - spentBefore;
   const pass: FencedPass = new FencedPass({
     side,

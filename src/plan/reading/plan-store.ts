@@ -23,7 +23,7 @@ import { ExactFile, exactPath, type ExactChunk } from '../exact/exact-file.ts';
 import type { ExactFigures } from '../exact/exact-figures.ts';
 import type { ExactEntries } from '../exact/exact-entries.ts';
 import type { SavedMeasure } from '../pass/candidate-measure.ts';
-import type { SavedPages } from '../pass/page-measure.ts';
+import type { Proposal, SavedPages } from '../pass/page-measure.ts';
 
 /** What a pass is about. Another subject begins another pass. */
 export interface PlanSubject {
@@ -119,6 +119,14 @@ export class PlanStore {
       lock.release();
       throw asPlanFileError(error, path);
     }
+  }
+
+  /** Returns the candidates that an earlier pass over this container had proposed; none: there was no such pass. */
+  static proposalsIn(path: string, sourceRid: string): readonly Proposal[] {
+    using store = PlanStore.open(path);
+    const row = store.#sql.begun.get();
+    if (row === undefined || text(row, 'source_rid') !== sourceRid) return [];
+    return (JSON.parse(jsonText(row, 'totals')) as Partial<SavedPages['totals']>).proposals ?? [];
   }
 
   /** Returns the pass that was begun last; null: none. */

@@ -96,6 +96,26 @@ describe('plan: the pass over the source', () => {
     expect(pages).toBeLessThanOrEqual(16 - killAfter + 1);
   });
 
+  test.each([2, 6])(
+    'a sample is killed after page %i -> resumes at the same positions',
+    async (killAfter) => {
+      const { move, order } = await filled(1200);
+      await using _ = move;
+      const sample = { ...order, share: 0.2, seed: 7 };
+      const truth = await planPass({ ...sample, path: `${order.path}-other` });
+      expect(truth.measure.totals.documents).toBeLessThan(600);
+      const { seed: _seed, ...child } = { ...sample, killAfter };
+      await using killed = new MigrationProcess(
+        new URL('../../helpers/process/plan-child.ts', import.meta.url),
+        child,
+        `${move.ledgerPath}.log`,
+      );
+      expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
+      const measured = await planPass({ ...sample, seed: 8 });
+      expect(figuresOf(measured)).toEqual(figuresOf(truth));
+    },
+  );
+
   test('other candidates, or the container created again -> starts again, and says so', async () => {
     const { move, order } = await filled(40);
     await using _ = move;
