@@ -17,8 +17,8 @@ const WARM_UP = 200_000;
 /** Keys with few, many and unique values, two levels, and derived keys that are shared or unique. */
 const CANDIDATES = [
   '/tenantId',
-  '/userId',
-  '/tenantId,/userId',
+  '/deviceId',
+  '/tenantId,/deviceId',
   '/pk={deviceId}-{createdAt|month}',
   '/id',
   '/pk={tenantId}-{id|hash:400}',

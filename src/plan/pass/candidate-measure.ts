@@ -104,9 +104,10 @@ export class CandidateMeasure {
   /** Adds the rows of a page; `column` is that of this candidate. Nothing is allocated for a row, as there are many. */
   take(columns: KeyColumns, column: KeyColumn, { hourTs, dayTs }: Recent): void {
     const { states, words } = column;
+    const { count, rows, bytes: sizes, ts: times, ids } = columns;
     const { samples, biggest, pairs } = this;
     const { levels } = this.#key;
-    for (let i = 0; i < columns.count; i += 1) {
+    for (let i = 0; i < count; i += 1) {
       if (states[i] === ROW_STATE.odd && !this.#readOdd(columns, column, i)) continue;
       this.documents += 1;
       if (states[i] === ROW_STATE.keyWithoutValue) this.missing += 1;
@@ -117,9 +118,9 @@ export class CandidateMeasure {
           samples[level]?.add(words[first + 2 * level + 1] ?? 0, words[first + 2 * level] ?? 0) ?? false;
       const low = words[first + 2 * levels - 2] ?? 0;
       const high = words[first + 2 * levels - 1] ?? 0;
-      const bytes = columns.bytes[i] ?? 0;
-      const ts = columns.ts[i] ?? 0;
-      const row = columns.rows[i] ?? 0;
+      const bytes = sizes[i] ?? 0;
+      const ts = times[i] ?? 0;
+      const row = rows[i] ?? 0;
       const at = biggest.add(high, low, bytes);
       const weight = biggest.weightAt(at);
       if (isTextDue(biggest.documentsAt(at), weight, biggest.total)) this.#keepText(row, high, low);
@@ -128,13 +129,13 @@ export class CandidateMeasure {
       // A heavy value counts itself. A light one counts if the sample has it, and then stands for those that it has not.
       const isHeavy = weight >= biggest.total * HEAVY_SHARE;
       if (isHeavy || isSampled) {
-        const times = isHeavy ? 1 : 1 / (samples[levels - 1]?.share ?? 1);
+        const standsFor = isHeavy ? 1 : 1 / (samples[levels - 1]?.share ?? 1);
         const position = this.#positionOf(column, i, row, high, low);
-        this.space.add(position, bytes, ts > dayTs, times);
-        this.heat.add(position, ts, times);
+        this.space.add(position, bytes, ts > dayTs, standsFor);
+        this.heat.add(position, ts, standsFor);
       }
-      const idWord = columns.ids[2 * i + 1] ?? 0;
-      if (pairs.takes(idWord)) this.#pair(row, idWord, columns.ids[2 * i] ?? 0, high, low);
+      const idWord = ids[2 * i + 1] ?? 0;
+      if (pairs.takes(idWord)) this.#pair(row, idWord, ids[2 * i] ?? 0, high, low);
     }
   }
 

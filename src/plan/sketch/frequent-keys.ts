@@ -6,8 +6,8 @@
  */
 import { HashTable } from './hash-table.ts';
 
-/** The most values with a counter. A value that weighs more than a 12,000th of everything always has one. */
-const VALUES_MAX = 24_576;
+/** The most values with a counter. A value that weighs more than a 10,000th of everything always has one. */
+const VALUES_MAX = 20_000;
 
 const WEIGHT = 0;
 /** The median is taken of this many counters: more would hardly change it. */

@@ -15,30 +15,32 @@ export class HashTable {
   count = 0;
   readonly columns: number;
   #mask = 0;
-  /** The documents of each bucket; 0: the bucket is free. */
-  #documents = new Float64Array(0);
+  /** The numbers of a bucket are next to each other: its documents, then its columns. */
+  readonly #stride: number;
+  #numbers = new Float64Array(0);
   /**
    * The two words of each hash, next to each other, so that both are in one line of the processor's cache. They are
    * signed, because V8 allocates memory for a larger number whenever it is passed on.
    */
   #hashes = new Int32Array(0);
-  #values = new Float64Array(0);
 
   constructor(columns: number) {
     this.columns = columns;
+    this.#stride = columns + 1;
     this.#allocate(BUCKETS_MIN);
   }
 
   /** Adds documents with a hash; returns its bucket, which is valid until the next call. */
   addDocuments(high: number, low: number, documents = 1): number {
     const at = this.#search(high, low);
-    const before = this.#documents[at] ?? 0;
-    this.#documents[at] = before + documents;
+    const index = at * this.#stride;
+    const before = this.#numbers[index] ?? 0;
+    this.#numbers[index] = before + documents;
     if (before !== 0) return at;
     this.#hashes[2 * at] = high;
     this.#hashes[2 * at + 1] = low;
     this.count += 1;
-    if (this.count <= this.#documents.length * LOAD_MAX) return at;
+    if (this.count <= this.#buckets * LOAD_MAX) return at;
     this.rebuild(() => true);
     return this.#search(high, low);
   }
@@ -46,25 +48,25 @@ export class HashTable {
   /** Returns the bucket of a hash, or -1 if the table does not have it. */
   lookUp(high: number, low: number): number {
     const at = this.#search(high, low);
-    return this.#documents[at] === 0 ? -1 : at;
+    return this.documentsAt(at) === 0 ? -1 : at;
   }
 
   documentsAt(at: number): number {
-    return this.#documents[at] ?? 0;
+    return this.#numbers[at * this.#stride] ?? 0;
   }
 
   value(at: number, column: number): number {
-    return this.#values[at * this.columns + column] ?? 0;
+    return this.#numbers[at * this.#stride + 1 + column] ?? 0;
   }
 
   add(at: number, column: number, more: number): void {
-    const values = this.#values;
-    const index = at * this.columns + column;
-    values[index] = (values[index] ?? 0) + more;
+    const numbers = this.#numbers;
+    const index = at * this.#stride + 1 + column;
+    numbers[index] = (numbers[index] ?? 0) + more;
   }
 
   set(at: number, column: number, value: number): void {
-    this.#values[at * this.columns + column] = value;
+    this.#numbers[at * this.#stride + 1 + column] = value;
   }
 
   highOf(at: number): number {
@@ -76,33 +78,25 @@ export class HashTable {
   }
 
   each(visit: (at: number) => void): void {
-    const documents = this.#documents;
-    for (let at = 0; at < documents.length; at += 1) if (documents[at] !== 0) visit(at);
+    for (let at = 0; at < this.#buckets; at += 1) if (this.documentsAt(at) !== 0) visit(at);
   }
 
   /** Keeps the entries for which `keeps` returns true, and makes the table larger if they need it. */
   rebuild(keeps: (at: number) => boolean): void {
-    let kept = 0;
-    this.each((at) => {
-      if (keeps(at)) kept += 1;
-      else this.#documents[at] = 0;
-    });
-    const entries = this.#entries(kept);
-    let buckets = this.#documents.length;
-    while (kept > buckets * LOAD_MAX) buckets *= 2;
-    if (buckets > this.#documents.length) this.#allocate(buckets);
-    else {
-      this.#documents.fill(0);
-      this.#values.fill(0);
-    }
-    this.#insert(entries);
+    const { numbers, hashes } = this.#entries(keeps);
+    const count = hashes.length / 2;
+    let buckets = this.#buckets;
+    while (count > buckets * LOAD_MAX) buckets *= 2;
+    if (buckets > this.#buckets) this.#allocate(buckets);
+    else this.#numbers.fill(0);
+    this.#insert(numbers, hashes);
   }
 
   /** Returns the table as bytes, together with numbers of its owner. */
   toBytes(owner: readonly number[]): Buffer {
-    const { documents, values, hashes } = this.#entries(this.count);
+    const { numbers, hashes } = this.#entries(() => true);
     const head = Float64Array.of(this.count, this.columns, owner.length, ...owner);
-    return Buffer.concat([head, documents, values, hashes].map(bytesOf));
+    return Buffer.concat([head, numbers, hashes].map(bytesOf));
   }
 
   static fromBytes(bytes: Buffer): { readonly table: HashTable; readonly owner: readonly number[] } {
@@ -112,55 +106,49 @@ export class HashTable {
     const headBytes = 8 * (COUNTS + owned);
     assert(bytes.length === headBytes + count * (16 + 8 * columns), 'a saved table is whole');
     const table = new HashTable(columns);
-    while (count > table.#documents.length * LOAD_MAX) table.#allocate(table.#documents.length * 2);
-    table.#insert({
-      documents: new Float64Array(buffer, headBytes, count),
-      values: new Float64Array(buffer, headBytes + 8 * count, count * columns),
-      hashes: new Int32Array(buffer, headBytes + 8 * count * (1 + columns), 2 * count),
-    });
+    while (count > table.#buckets * LOAD_MAX) table.#allocate(table.#buckets * 2);
+    const numbers = new Float64Array(buffer, headBytes, count * (columns + 1));
+    table.#insert(numbers, new Int32Array(buffer, headBytes + numbers.byteLength, 2 * count));
     return { table, owner: [...new Float64Array(buffer, 8 * COUNTS, owned)] };
+  }
+
+  get #buckets(): number {
+    return this.#mask + 1;
   }
 
   #allocate(buckets: number): void {
     this.#mask = buckets - 1;
-    this.#documents = new Float64Array(buckets);
+    this.#numbers = new Float64Array(buckets * this.#stride);
     this.#hashes = new Int32Array(2 * buckets);
-    this.#values = new Float64Array(buckets * this.columns);
   }
 
-  /** Copies all entries, of which there are `count`, one after the other. */
-  #entries(count: number): Entries {
-    const { columns } = this;
-    const documents = new Float64Array(count);
-    const values = new Float64Array(count * columns);
-    const hashes = new Int32Array(2 * count);
+  /** Copies the entries for which `keeps` returns true, one after the other. */
+  #entries(keeps: (at: number) => boolean): { readonly numbers: Float64Array; readonly hashes: Int32Array } {
+    const stride = this.#stride;
+    const numbers = new Float64Array(this.count * stride);
+    const hashes = new Int32Array(2 * this.count);
     let to = 0;
-    for (let at = 0; at < this.#documents.length; at += 1) {
-      const found = this.#documents[at] ?? 0;
-      if (found === 0) continue;
-      documents[to] = found;
+    for (let at = 0; at < this.#buckets; at += 1) {
+      if (this.#numbers[at * stride] === 0 || !keeps(at)) continue;
       hashes[2 * to] = this.#hashes[2 * at] ?? 0;
       hashes[2 * to + 1] = this.#hashes[2 * at + 1] ?? 0;
-      for (let column = 0; column < columns; column += 1)
-        values[to * columns + column] = this.#values[at * columns + column] ?? 0;
+      for (let i = 0; i < stride; i += 1) numbers[to * stride + i] = this.#numbers[at * stride + i] ?? 0;
       to += 1;
     }
-    return { documents, values, hashes };
+    return { numbers: numbers.subarray(0, to * stride), hashes: hashes.subarray(0, 2 * to) };
   }
 
   /** Fills the empty table with entries that are different. */
-  #insert({ documents, values, hashes }: Entries): void {
-    const { columns } = this;
-    for (let from = 0; from < documents.length; from += 1) {
+  #insert(numbers: Float64Array, hashes: Int32Array): void {
+    const stride = this.#stride;
+    this.count = hashes.length / 2;
+    for (let from = 0; from < this.count; from += 1) {
       const [high, low] = [hashes[2 * from] ?? 0, hashes[2 * from + 1] ?? 0];
       const at = this.#search(high, low);
-      this.#documents[at] = documents[from] ?? 0;
       this.#hashes[2 * at] = high;
       this.#hashes[2 * at + 1] = low;
-      for (let column = 0; column < columns; column += 1)
-        this.#values[at * columns + column] = values[from * columns + column] ?? 0;
+      for (let i = 0; i < stride; i += 1) this.#numbers[at * stride + i] = numbers[from * stride + i] ?? 0;
     }
-    this.count = documents.length;
   }
 
   #search(signedOrNot: number, word: number): number {
@@ -168,20 +156,14 @@ export class HashTable {
     const low = word | 0;
     // The low word is used: a sample keeps hashes whose high word is small.
     const mask = this.#mask;
-    const documents = this.#documents;
+    const stride = this.#stride;
+    const numbers = this.#numbers;
     const hashes = this.#hashes;
     let at = low & mask;
-    while (documents[at] !== 0 && (hashes[2 * at + 1] !== low || hashes[2 * at] !== high))
+    while (numbers[at * stride] !== 0 && (hashes[2 * at + 1] !== low || hashes[2 * at] !== high))
       at = (at + 1) & mask;
     return at;
   }
-}
-
-/** The entries of a table without its free buckets. */
-interface Entries {
-  readonly documents: Float64Array;
-  readonly values: Float64Array;
-  readonly hashes: Int32Array;
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float64Array | Int32Array): Buffer {

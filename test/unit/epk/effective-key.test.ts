@@ -1,6 +1,9 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/lib/errors.ts';
-import { effectiveKey, keyKindOf, prefixRange } from '../../../src/epk/effective-key.ts';
+import { initialBounds } from '../../../src/epk/bounds.ts';
+import { effectiveKey, keyKindOf, positionOf, prefixRange } from '../../../src/epk/effective-key.ts';
+import { draws } from '../../helpers/generated.ts';
 import type { KeyComponent } from '../../../src/epk/effective-key.ts';
 
 // Produced by @azure/cosmos 4.9.3 and 4.10.1; most are also in the test suites of the Java and Rust SDKs.
@@ -102,4 +105,22 @@ describe('the kind of a container', () => {
   test('EPK: an unknown kind -> refused', () => {
     expect(() => keyKindOf({ paths, kind: 'Range' })).toThrow(UsageError);
   });
+});
+
+describe('the position of a key', () => {
+  const values = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.constant(null));
+
+  test.each(['hash-v1', 'hash-v2', 'multi-hash'] as const)(
+    'any key of %s -> in the part of the hash space that is the range of its effective key',
+    (kind) => {
+      fc.assert(
+        fc.property(values, fc.integer({ min: 1, max: 40 }), (value, count) => {
+          const key = effectiveKey(kind, [value]);
+          const range = initialBounds(kind, count).findLastIndex((bound) => bound <= key);
+          expect(Math.floor((positionOf(kind, [value]) * count) / 2 ** 30)).toBe(range);
+        }),
+        { numRuns: draws(300) },
+      );
+    },
+  );
 });
