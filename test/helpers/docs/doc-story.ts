@@ -56,6 +56,7 @@ export class Story implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'cosmig-story-'));
   readonly steps: Step[] = [];
   readonly #before = process.cwd();
+  readonly #temporary = process.env['TMPDIR'];
   readonly #env: Record<string, string>;
   readonly #runs: Array<{ readonly name: string; readonly run: CosmigRun }> = [];
   readonly #children: ChildProcess[] = [];
@@ -88,6 +89,8 @@ export class Story implements AsyncDisposable {
       NO_COLOR: '1',
     };
     process.chdir(this.folder);
+    // The demo leaves a page in the folder of temporary files.
+    process.env['TMPDIR'] = this.folder;
   }
 
   /** Saves or runs a block. */
@@ -119,6 +122,8 @@ export class Story implements AsyncDisposable {
     await this.#stop('tail');
     await this.#stop('emulator');
     process.chdir(this.#before);
+    if (this.#temporary === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = this.#temporary;
     rmSync(this.folder, { recursive: true, force: true });
   }
 

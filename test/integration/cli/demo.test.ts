@@ -1,21 +1,30 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname } from 'node:path';
-import { expect, test } from 'vitest';
+import { basename, dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { CosmigRun, runCosmig } from '../../helpers/run-cosmig.ts';
 import { until } from '../../helpers/wait.ts';
 
-/** What demos have left in the folder of temporary files, beyond what was there. */
-function left(before: readonly string[] = []): string[] {
-  const names = readdirSync(tmpdir()).filter((name) => /^cosmig-(?:demo|plan)-/.test(name));
-  return names.filter((name) => !before.includes(name));
-}
+let folder: string;
+const before = process.env['TMPDIR'];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-demos-'));
+  // Where the demo puts its files.
+  process.env['TMPDIR'] = folder;
+});
+afterEach(() => {
+  if (before === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = before;
+  rmSync(folder, { recursive: true });
+});
+
+/** What demos have left in the folder of temporary files. */
+const left = (): string[] => readdirSync(folder);
 
 const count = expect.any(Number) as number;
 
 test('demo: a shop in use -> migrated, dead letters resolved, proven', async () => {
-  const before = left();
   const { code, stdout, stderr } = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
   const result = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
@@ -61,19 +70,17 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
   );
   expect(proof.orders.found).toBe(proof.orders.known);
   expect(proof.orders.known).toBeGreaterThan(0);
-  expect(left(before)).toEqual([dirname(plan.page)].map((folder) => basename(folder)));
+  expect(left()).toEqual([basename(dirname(plan.page))]);
   expect(readFileSync(plan.page, 'utf8')).toContain('<title>Plan for shop/orders</title>');
-  rmSync(dirname(plan.page), { recursive: true });
 }, 120_000);
 
 test('demo: stopped -> leaves nothing behind', async () => {
-  const before = left();
   const run = new CosmigRun(['demo', '--fast', '--json'], { clock: systemClock });
-  await until(() => left(before).length > 0, { what: 'a demo that has begun' });
+  await until(() => left().length > 0, { what: 'a demo that has begun' });
   run.press('SIGINT');
   const { code, stdout } = await run.ended;
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({ command: 'demo', complete: false, error: { code: 'canceled' } });
-  expect(left(before)).toEqual([]);
+  expect(left()).toEqual([]);
   expect(run.listening).toBe(0);
 }, 60_000);
