@@ -1,6 +1,6 @@
 /** The package as users install it, built in a folder of its own, so that no test depends on an older build in the clone. */
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -27,9 +27,11 @@ export class Packaged {
     return new Packaged(folder);
   }
 
-  /** Makes it a later version, whose databases have one migration more. */
-  addMigration(file: string, sql: string): void {
-    writeFileSync(join(this.folder, 'migrations', file), sql);
+  /** Makes it a later version, whose databases of this name have one migration more. */
+  addMigration(database: 'ledger', sql: string): void {
+    const folder = join(this.folder, 'migrations', database);
+    const number = String(readdirSync(folder).length + 1).padStart(4, '0');
+    writeFileSync(join(folder, `${number}_later.sql`), sql);
   }
 
   start(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcessWithoutNullStreams {

@@ -195,7 +195,7 @@ test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, 
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmigOf(move)('copy')).code).toBe(0);
   const later = await Packaged.build(mkdtempSync(join(tmpdir(), 'cosmig-later-')));
-  later.addMigration('ledger/0002_later.sql', 'ALTER TABLE leases ADD COLUMN later TEXT;');
+  later.addMigration('ledger', 'ALTER TABLE leases ADD COLUMN later TEXT;');
   const verify = async (...argv: string[]): Promise<[number | null, string]> => {
     const child = later.start(['verify', ...argv, ...SPEC], envOf(move));
     const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
