@@ -10,6 +10,7 @@ import { ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
+import { METRICS_TYPES, metricsFormatFor, type MetricsFormat } from './accept.ts';
 import { Viewers, type Parts } from './viewers.ts';
 
 /** What the server shows. Each method reads the state again. */
@@ -17,8 +18,8 @@ export interface Shown {
   /** The whole page, which is complete without its script. */
   page(): string;
   parts(): Parts;
-  /** The figures, in the text format of OpenMetrics. */
-  metrics(): string;
+  /** The figures, for Prometheus. */
+  metrics(format: MetricsFormat): string;
   /** The `Content-Security-Policy` of the page. */
   readonly policy: string;
 }
@@ -46,8 +47,6 @@ const SHOW_EVERY_MS = 1000;
 const HOST = '127.0.0.1';
 /** A request without a body has few headers, so a client that takes longer than this is not a browser. */
 const HEADERS_TIMEOUT_MS = 10_000;
-
-const METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
 export async function startWatch(options: WatchOptions): Promise<RunningWatch> {
   const { port, token, shown, clock, signal } = options;
@@ -112,7 +111,10 @@ function answer(request: IncomingMessage, response: ServerResponse, answering: A
   if (!isOurs(request)) return refuse(response, 403, 'this page answers to this machine only');
   if (request.method !== 'GET') return refuse(response, 405, 'this page is read-only', { allow: 'GET' });
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  if (path === '/metrics') return send(response, METRICS_TYPE, () => shown.metrics());
+  if (path === '/metrics') {
+    const format = metricsFormatFor(request.headers.accept);
+    return send(response, METRICS_TYPES[format], () => shown.metrics(format));
+  }
   const [, given = '', rest, ...deeper] = path.split('/');
   const isKnown = isSame(given, token) && deeper.length === 0;
   if (isKnown && rest === '') {

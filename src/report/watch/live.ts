@@ -1,9 +1,10 @@
 /** What the server of the live page shows: the newest state of one migration, and how fast its ranges are. */
 import type { Clock } from '../../lib/clock.ts';
 import type { SideReport } from '../../state/runs.ts';
+import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Shown } from '../../watch/server.ts';
+import { metricsOf } from '../metrics/metrics.ts';
 import { readFacts, type Facts } from './facts.ts';
-import { metricsOf } from './metrics.ts';
 import { LIVE_POLICY, partsOf, watchPage, type PageParts } from './page.ts';
 import type { RangeRates } from './ranges.ts';
 
@@ -16,6 +17,7 @@ export class LivePage implements Shown {
   readonly #clock: Clock;
   readonly #version: string;
   readonly #rates = new ReportRates();
+  #migration: string | undefined;
   #last: { readonly facts: Facts; readonly lookedMs: number } | undefined;
 
   constructor(ledger: string, { clock, version }: { readonly clock: Clock; readonly version: string }) {
@@ -32,8 +34,11 @@ export class LivePage implements Shown {
     return partsOf(this.#look(), this.#rates.current);
   }
 
-  metrics(): string {
-    return metricsOf(this.#look(), this.#version);
+  metrics(format: MetricsFormat): string {
+    const facts = this.#look();
+    // A ledger that can no longer be read keeps its name.
+    if (facts.is === 'known') this.#migration = facts.status.migration;
+    return metricsOf(facts, { format, version: this.#version, migration: this.#migration });
   }
 
   #look(): Facts {

@@ -15,7 +15,7 @@ class Facts implements Shown {
   looks = 0;
   now: Record<string, string> = { now: '<h1>copying</h1>', work: '1' };
   page = (): string => `<p>${this.now['work']}</p>`;
-  metrics = (): string => '# EOF\n';
+  metrics = (format: string): string => `# ${format}\n`;
   parts = (): Record<string, string> => {
     this.looks += 1;
     return { ...this.now };
@@ -158,11 +158,14 @@ describe('who is answered', () => {
     ]);
   });
 
-  test('metrics -> without the token', async () => {
+  test.each([
+    ['that takes OpenMetrics', 'application/openmetrics-text;version=1.0.0', 'openmetrics', 'version=1.0.0'],
+    ['that takes anything', '*/*', 'prometheus', 'version=0.0.4'],
+  ])('metrics to a client %s -> without the token, in its format', async (_who, accept, format, version) => {
     const { url } = await start();
-    const { status, headers, body } = await ask(url, { path: '/metrics' });
-    expect([status, body]).toEqual([200, '# EOF\n']);
-    expect(headers['content-type']).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+    const { status, headers, body } = await ask(url, { path: '/metrics', headers: { accept } });
+    expect([status, body]).toEqual([200, `# ${format}\n`]);
+    expect(headers['content-type']).toContain(version);
   });
 
   test('garbage instead of a request -> the others are still answered', async () => {

@@ -1,0 +1,239 @@
+/**
+ * The figures of a migration for Prometheus. Invariants: names and units follow its rules; no label holds an id or a
+ * key value; what happened at some time is the time and not an age, so that it stays true in a file that a crashed run
+ * has left behind.
+ */
+import type { SideReport } from '../../state/runs.ts';
+import type { MetricsFormat } from '../../watch/accept.ts';
+import type { Status } from '../status/status-data.ts';
+import type { Facts, MigrationFacts } from '../watch/facts.ts';
+import { STAGES, stageOf } from '../watch/words.ts';
+import { exposition, type Metric, type Sample } from './exposition.ts';
+import { replicatedUntilMs, retentionEndMs } from './replicated.ts';
+
+export interface About {
+  readonly format: MetricsFormat;
+  readonly version: string;
+  /** The name of the migration, for a ledger that cannot be read; absent: unknown. */
+  readonly migration?: string | undefined;
+}
+
+export function metricsOf(facts: Facts, { format, version, migration }: About): string {
+  const known = facts.is === 'known' ? facts.status.migration : migration;
+  const name = known === undefined ? {} : { migration: known };
+  const metrics: Metric[] = [
+    {
+      name: 'build',
+      type: 'info',
+      help: 'The version of cosmig that reports these figures.',
+      samples: [[{ ...name, version }, 1]],
+    },
+    gauge('ledger_readable', 'Whether the ledger can be read; absent while there is none.', [
+      [name, facts.is === 'absent' ? null : facts.is === 'known' ? 1 : 0],
+    ]),
+    ...(facts.is === 'known' ? migrationMetrics(facts) : []),
+  ];
+  return exposition(metrics, format);
+}
+
+function migrationMetrics(facts: MigrationFacts): Metric[] {
+  const { status, report, comparing, history } = facts;
+  const { documents, deadLetters, proof, running, lastRun, cutover } = status;
+  const name = { migration: status.migration };
+  const stage = stageOf(facts);
+  const one = (value: number | null): readonly Sample[] => [[name, value]];
+  const bySide = (of: (side: SideReport) => number | null): readonly Sample[] =>
+    (['source', 'target'] as const).map((side) => [
+      { ...name, side },
+      report === null ? null : of(report[side]),
+    ]);
+  const isRunning = running !== null;
+  const changes = {
+    write: documents.written - documents.moved,
+    move: documents.moved,
+    delete: documents.deleted,
+  };
+  const lastProgress = history.findLast((entry, index) => {
+    const before = history[index - 1];
+    return before === undefined || before.read !== entry.read || before.written !== entry.written;
+  });
+  return [
+    {
+      name: 'stage',
+      type: 'stateset',
+      help: 'The stage of the migration.',
+      samples: STAGES.map((each) => [{ ...name, cosmig_stage: each.toLowerCase() }, each === stage ? 1 : 0]),
+    },
+    gauge('running', 'Whether a run holds the ledger.', one(isRunning ? 1 : 0)),
+    counter('documents_read', 'Documents read from the source by all runs.', one(documents.read)),
+    gauge(
+      'documents_expected',
+      'Documents of the source when the last run began.',
+      one(report?.expected ?? null),
+    ),
+    counter(
+      'changes_applied',
+      'Documents written in place, moved to another key, and deleted in the target by all runs.',
+      Object.entries(changes).map(([operation, value]) => [{ ...name, operation }, value]),
+    ),
+    gauge(
+      'documents_in_flight',
+      'Documents that were read and have no outcome yet.',
+      one(isRunning ? (report?.inFlight ?? null) : 0),
+    ),
+    counter('request_units', 'Request units used by all runs.', [
+      [{ ...name, side: 'source' }, status.ru.source],
+      [{ ...name, side: 'target' }, status.ru.target],
+    ]),
+    gauge(
+      'allowed_request_units_per_second',
+      'Request units a second that the last run may use.',
+      bySide((side) => side.allowedRu),
+    ),
+    gauge(
+      'container_request_units_per_second',
+      'Request units a second of the container.',
+      bySide((side) => side.containerRu),
+    ),
+    counter(
+      'throttled_requests',
+      'Operations and reads of all runs that were answered with 429.',
+      one(status.throttled),
+    ),
+    gauge(
+      'throttled_ranges',
+      'Physical partitions that rest after a 429.',
+      bySide((side) => side.ranges.filter(({ isResting }) => isResting).length),
+    ),
+    gauge(
+      'ranges',
+      'Physical partitions.',
+      bySide((side) => side.ranges.length),
+    ),
+    seconds(
+      'feed_lag',
+      'Lag of the range that is farthest behind.',
+      one(isRunning ? (report?.lagSeconds ?? null) : null),
+    ),
+    seconds(
+      'replicated_until_timestamp',
+      'Up to when the target has every change of the source; absent until every range is copied.',
+      one(inSeconds(replicatedUntilMs(facts))),
+    ),
+    seconds(
+      'retention_end_timestamp',
+      'When the feed of the source begins to forget deletes that are not replicated, with a backup of 7 days.',
+      one(inSeconds(retentionEndMs(facts))),
+    ),
+    {
+      name: 'last_run_outcome',
+      type: 'stateset',
+      help: 'How the last run that moved documents has ended.',
+      samples:
+        lastRun === null
+          ? []
+          : OUTCOMES.map((each) => [
+              { ...name, cosmig_last_run_outcome: each },
+              each === outcomeOf(status) ? 1 : 0,
+            ]),
+    },
+    seconds(
+      'last_run_start_timestamp',
+      'When the last run began that moved documents.',
+      one(secondsOf(lastRun?.began)),
+    ),
+    seconds(
+      'last_run_end_timestamp',
+      'When it ended; absent while it runs, and after a crash.',
+      one(secondsOf(lastRun?.ended)),
+    ),
+    seconds('last_report_timestamp', 'When a run last reported its progress.', one(inSeconds(report?.atMs))),
+    seconds(
+      'last_progress_timestamp',
+      'When a run last read or wrote a document.',
+      one(inSeconds(lastProgress?.atMs)),
+    ),
+    gauge(
+      'waiting',
+      'Whether the run waits for the service.',
+      one(isRunning && report?.waitsFor != null ? 1 : 0),
+    ),
+    gauge(
+      'dead_letters',
+      'Dead letters by state.',
+      (['open', 'closed', 'discarded'] as const).map((state) => [{ ...name, state }, deadLetters[state]]),
+    ),
+    gauge(
+      'comparison_due',
+      'Whether deletes may have been missed, which a full comparison finds.',
+      one(status.ranges.some(({ sweepPending }) => sweepPending) ? 1 : 0),
+    ),
+    gauge('verifying', 'Whether a comparison is running.', one(status.verifying ? 1 : 0)),
+    gauge('verify_documents_read', 'Documents that a running comparison has read.', [
+      [{ ...name, side: 'source' }, comparing?.source ?? null],
+      [{ ...name, side: 'target' }, comparing?.target ?? null],
+    ]),
+    gauge(
+      'verify_documents_expected',
+      'Documents of the source, which a running comparison reads on each side.',
+      one(comparing?.expected ?? null),
+    ),
+    gauge(
+      'verify_candidates',
+      'Documents that may differ, and are looked at again.',
+      one(comparing?.open ?? null),
+    ),
+    seconds('last_proof_timestamp', 'When both sides were last found equal.', one(secondsOf(proof?.at))),
+    seconds(
+      'writers_stopped_timestamp',
+      'Since when a cutover has kept the writers of the application stopped.',
+      one(secondsOf(cutover?.stoppedSince)),
+    ),
+  ];
+}
+
+/** How a run can end: the codes of the errors, and what has no error. */
+export const OUTCOMES = [
+  'running',
+  'done',
+  'crashed',
+  'not-ready',
+  'mismatch',
+  'dead-letters',
+  'service',
+  'ledger',
+  'budget',
+  'after-commit',
+  'canceled',
+  'usage',
+  'internal',
+] as const;
+
+function outcomeOf({ running, lastRun }: Status): string {
+  if (running !== null) return 'running';
+  return lastRun?.outcome ?? 'crashed';
+}
+
+const inSeconds = (ms: number | null | undefined): number | null => (ms == null ? null : ms / 1000);
+const secondsOf = (time: string | null | undefined): number | null =>
+  time == null ? null : Date.parse(time) / 1000;
+
+const gauge = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+  name,
+  type: 'gauge',
+  help,
+  samples,
+});
+const counter = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+  name,
+  type: 'counter',
+  help,
+  samples,
+});
+const seconds = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+  name: `${name}_seconds`,
+  type: 'gauge',
+  unit: 'seconds',
+  help,
+  samples,
+});
