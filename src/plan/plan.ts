@@ -109,7 +109,9 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
 
 /** Whether an error may come from a container that was deleted: a refusal of cosmig, or an answer that waiting cannot cure. */
 function mayBeGone(error: unknown): boolean {
-  return error instanceof NotReadyError || troubleOf(error)?.kind === 'fatal';
+  if (error instanceof NotReadyError) return true;
+  const trouble = troubleOf(error) ?? (error instanceof Error ? troubleOf(error.cause) : undefined);
+  return trouble?.kind === 'fatal';
 }
 
 interface Opened {

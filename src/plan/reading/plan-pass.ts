@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { FencedPass, type PassTiming, type ReadPart, type Taken } from '../../cosmos/feed/fenced-pass.ts';
 import type { Side } from '../../cosmos/side.ts';
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
@@ -142,7 +143,13 @@ export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
         }),
     },
   });
-  await pass.run(signal);
+  try {
+    await pass.run(signal);
+  } catch (error) {
+    const trouble = share < 1 ? troubleOf(error) : undefined;
+    if (trouble?.kind === 'fatal' && trouble.status === 400) throw noSample(trouble.what, error);
+    throw error;
+  }
   const read = store.parts();
   if (measure.totals.reported === null && parts.countNow !== undefined) {
     measure.totals.reported = await parts.countNow();
@@ -281,9 +288,10 @@ function take(
   return { ...taken, isBeyond: taken.isBeyond || taken.lastLsn >= part.fenceLsn };
 }
 
-function noSample(why: string): ServiceError {
+function noSample(why: string, cause?: unknown): ServiceError {
   return new ServiceError('the change feed cannot be read from the middle, as a sample needs', {
     why,
     hint: 'run the same command without --sample, and attach this message to an issue',
+    ...(cause === undefined ? {} : { cause }),
   });
 }

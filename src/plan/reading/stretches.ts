@@ -62,7 +62,10 @@ export function stretchesOf(
   return stretches.toSorted((one, other) => one.after - other.after);
 }
 
-/** Returns the position in the feed of the latest versions after which a stretch begins; null: the beginning. */
+/**
+ * Returns the position in the feed of the latest versions after which a stretch begins; null: the beginning. No reply has
+ * given it: a position is the LSN in quotes, and the service starts there (fact SVC-69). The first reply is checked.
+ */
 export function positionAfter(lsn: number): string | null {
   return lsn === 0 ? null : `"${lsn}"`;
 }
