@@ -19,6 +19,7 @@ export const CLIENT = `
       const part = document.getElementById(id);
       if (part !== null) part.innerHTML = markup;
     }
+    document.title = document.getElementById('name').textContent;
   });
   events.addEventListener('end', () => {
     ended = true;

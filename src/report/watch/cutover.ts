@@ -4,6 +4,7 @@ import type { StepReport } from '../../state/runs.ts';
 import { formatDuration } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import type { MigrationFacts } from './facts.ts';
+import { stepText } from './words.ts';
 
 /** A tail that lags by more than this does not pass the gate (src/engine/cutover/gate.ts). */
 const LAG_MAX_S = 60;
@@ -45,6 +46,8 @@ function gate({ status, report }: MigrationFacts): Condition[] {
   const isCopied = phase !== 'new' && phase !== 'copying';
   const lag = running === null ? null : (report?.lagSeconds ?? null);
   const { open } = deadLetters;
+  // A cutover that has come further than the gate has met all of it.
+  const hasPassed = isCopied && phase !== 'tailing';
   return [
     { name: 'the copy is complete', isMet: isCopied, note: isCopied ? '' : phase },
     {
@@ -59,7 +62,7 @@ function gate({ status, report }: MigrationFacts): Condition[] {
     },
     {
       name: 'the tail is close to the end of the source',
-      isMet: lag === null ? (phase === 'committed' ? true : null) : lag <= LAG_MAX_S,
+      isMet: hasPassed ? true : lag === null ? null : lag <= LAG_MAX_S,
       note: lag === null ? '' : `${lag} s behind`,
     },
   ];
@@ -72,6 +75,6 @@ function steps({ report, atMs, status }: MigrationFacts): Markup {
   return markup`<ol class="steps">${list.map((step: StepReport, index) => {
     const next = list[index + 1];
     const isNow = next === undefined && status.running !== null;
-    return markup`<li class="${isNow ? 'now' : ''}"><span>${step.name}</span> <b>${formatDuration(Math.max(0, (next?.atMs ?? endMs) - step.atMs))}</b></li>`;
+    return markup`<li class="${isNow ? 'now' : ''}"><span>${stepText(step.name)}</span> <b>${formatDuration(Math.max(0, (next?.atMs ?? endMs) - step.atMs))}</b></li>`;
   })}</ol>`;
 }

@@ -32,6 +32,7 @@ export function partsOf(facts: Facts, rates: RangeRates): PageParts {
     proof: of(proof),
     cutover: of(cutover),
     events: of(events),
+    name: markup`<bdi>${nameOf(facts)}</bdi>`.text,
     asof: markup`As of ${formatTime(facts.atMs)}`.text,
   };
 }
@@ -101,7 +102,7 @@ export function watchPage(
 <meta name="color-scheme" content="light dark"/><meta name="referrer" content="no-referrer"/>
 <title>${nameOf(facts)}</title>
 <style>${new Markup(WATCH_STYLE)}</style></head>
-<body><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name"><bdi>${nameOf(facts)}</bdi></p></header>
+<body><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name" id="name">${new Markup(parts['name'] ?? '')}</p></header>
 <main>${[
     part('now'),
     part('work'),

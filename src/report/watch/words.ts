@@ -87,7 +87,12 @@ function runningTitle({ status: { phase, lastRun, ranges }, report, comparing }:
   return 'Replicating changes';
 }
 
-/** What a cutover does in each of its steps. */
+/** Returns what a cutover does in a step: `replicating the last changes`. */
+export function stepText(step: string): string {
+  return (STEP_WORDS[step] ?? step).replace(/^[^:]*: /, '');
+}
+
+/** What a cutover does in each of its steps, as a headline. */
 const STEP_WORDS: Readonly<Record<string, string>> = {
   'catching up': 'Cutover: catching up',
   'stopping writers': 'Cutover: stopping the writers',

@@ -31,7 +31,8 @@ function documents(
   const { read, written } = status.documents;
   const isCopying = status.phase === 'new' || status.phase === 'copying';
   const expected = isCopying ? (status.seen?.expected ?? null) : null;
-  const rate = pace === null ? 'no run is reading' : `${formatCount(Math.round(pace.documents))} a second`;
+  const none = status.running === null ? 'no run is reading' : 'the rate is being measured';
+  const rate = pace === null ? none : `${formatCount(Math.round(pace.documents))} a second`;
   if (expected === null || expected === 0)
     return figure('Documents read', formatCount(read), [
       `${formatCount(written)} written`,
