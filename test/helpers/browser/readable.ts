@@ -1,4 +1,9 @@
 /** Expressions that find, in a page in a browser, what a person could not read. Each returns a list of texts. */
+import axe from 'axe-core';
+import type { Page } from './browser.ts';
+
+/** The checker, as the script that it is; a policy of the page does not apply to what DevTools run. */
+const AXE = axe.source;
 
 /** Every visible text with too little contrast to the ground it stands on, or with letters that are too small. */
 export const HARD_TO_READ = `(() => {
@@ -44,3 +49,11 @@ export const OVERLAPPING = `[...document.querySelectorAll('svg.picture')].filter
     Math.min(box.bottom, one.box.bottom) - Math.max(box.top, one.box.top) > 4).map((other) => one.text + ' / ' + other.text));
   return [...out.map(({ text }) => text + ' runs out of its picture'), ...over];
 })`;
+
+/** Returns what axe-core, the checker of accessibility, finds serious in a page: its rules, with the elements. */
+export async function seriousFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`${AXE}; undefined`);
+  return page.evaluate(`axe.run().then(({ violations, passes }) => passes.length < 5 ? ['axe-core has checked nothing'] : violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`);
+}

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { planPage } from '../../../src/report/plan/page.ts';
 import { Browser, CHROMIUM, type Page, type Screen } from '../../helpers/browser/browser.ts';
-import { HARD_TO_READ, OVERLAPPING } from '../../helpers/browser/readable.ts';
+import { HARD_TO_READ, OVERLAPPING, seriousFaults } from '../../helpers/browser/readable.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { typed } from '../../helpers/migration/typed.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
@@ -68,6 +68,7 @@ describe.skipIf(CHROMIUM === undefined)(
           ),
         ).toBe(0);
         expect(page.complaints).toEqual([]);
+        expect(await seriousFaults(page)).toEqual([]);
       });
 
       test('a screen reader gets a name and a description for every picture, and tables as tables', async () => {

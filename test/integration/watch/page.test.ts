@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { LivePage } from '../../../src/report/watch/live.ts';
 import { startWatch, type RunningWatch } from '../../../src/watch/server.ts';
 import { Browser, CHROMIUM, type Page } from '../../helpers/browser/browser.ts';
-import { HARD_TO_READ, OVERLAPPING } from '../../helpers/browser/readable.ts';
+import { HARD_TO_READ, OVERLAPPING, seriousFaults } from '../../helpers/browser/readable.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, start } from '../../helpers/migration/typed.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
@@ -64,6 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
       expect(await page.evaluate<string[]>(HARD_TO_READ), what).toEqual([]);
       expect(await page.evaluate<string[]>(OVERLAPPING), what).toEqual([]);
     }
+    expect(await seriousFaults(page), what).toEqual([]);
   };
 
   test('from before the migration to after the cutover -> each state is shown without a reload', async () => {
@@ -100,6 +101,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await shows('#history', /Since the beginning/);
 
     expect(await page.evaluate('window.wasLoaded')).toBe(true);
+    expect(await page.evaluate('document.title')).toBe('shop/orders -> shop/by-tenant');
     const own = `requested ${server.url}`;
     expect(page.complaints.filter((complaint) => !complaint.startsWith(own))).toEqual([]);
   }, 180_000);
