@@ -74,6 +74,7 @@ describe('conflicts of unique keys', () => {
       }
       expect(contained).toBeGreaterThanOrEqual(95);
     },
+    60_000,
   );
 
   test('no more groups than the sample keeps -> exact, also when it is saved in the middle', () => {
