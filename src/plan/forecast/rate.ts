@@ -45,6 +45,7 @@ export function rateOf(history: SavedHistory, { from, nowTs }: { from: string; n
   const bytesPerDay = isLoad ? (total - loaded) / (days - 1) : total / days;
   const share = undatedBytes / (dated + undatedBytes);
   const cautions = [
+    total === 0 ? `no document was created in the last ${WINDOW_DAYS} days, so nothing grows` : null,
     days < SURE_DAYS ? `only ${days.toFixed(1)} days of history are known` : null,
     isLoad
       ? `most of the last month was written on ${dateOf(loadDay * DAY_SECONDS)}; that is left out`

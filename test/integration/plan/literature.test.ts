@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
-import { cars, feeds, orders, posts, tenants, type Item } from '../../unit/plan/verdict/literature.ts';
+import { cars, feeds, NOW, orders, posts, tenants, type Item } from '../../unit/plan/verdict/literature.ts';
 
 const COUNT = 1200;
 /** How many documents are written at the same time. */
@@ -26,6 +26,12 @@ interface Reason {
   readonly code: string;
   readonly text: string;
 }
+interface Growth {
+  readonly from: string;
+  readonly bytesPerDay: number;
+  readonly partitionsAtHorizon: number;
+  readonly first: { readonly value: string; readonly bytesPerDay: number } | null;
+}
 interface Planned {
   readonly code: number;
   readonly recommendation: {
@@ -35,6 +41,7 @@ interface Planned {
     readonly unless: readonly string[];
   };
   readonly reasons: Readonly<Record<string, readonly Reason[]>>;
+  readonly growth: readonly Growth[];
 }
 
 let containers = 0;
@@ -77,12 +84,14 @@ async function plan(
     readonly recommendation: Planned['recommendation'];
     readonly candidates: readonly {
       readonly key: string;
+      readonly growth: Growth;
       readonly verdict: Readonly<Record<'blockers' | 'risks', readonly Reason[]>>;
     }[];
   };
   return {
     code: ran.code,
     recommendation,
+    growth: measured.map(({ growth }) => growth),
     reasons: Object.fromEntries(
       measured.map((one) => [one.key, [...one.verdict.blockers, ...one.verdict.risks]]),
     ),
@@ -124,7 +133,13 @@ test.each(SEEDS)('orders, seed %i -> by time hot now, by category few values, by
 
 test.each(SEEDS)('connected cars, seed %i -> by model few, by month hot, by device good', async (seed) => {
   const candidates = ['/model', '/month', '/deviceId', '/pk={deviceId}-{createdAt|month}'];
-  const { recommendation, reasons } = await plan(cars(seed, COUNT), {
+  // The growth is that of the last month, so the data has to be of these days.
+  const shiftMs = systemClock.now() - NOW * 1000;
+  const items = cars(seed, COUNT).map((car) => ({
+    ...car,
+    createdAt: new Date(Date.parse(String(car['createdAt'])) + shiftMs).toISOString(),
+  }));
+  const { recommendation, reasons, growth } = await plan(items, {
     key: '/plant',
     candidates,
     argv: ['--created', '/createdAt'],
@@ -134,6 +149,11 @@ test.each(SEEDS)('connected cars, seed %i -> by model few, by month hot, by devi
   expect(codes(reasons['/deviceId'])).toEqual([]);
   expect(codes(reasons[candidates[3] ?? ''])).toEqual([]);
   expect(recommendation).toMatchObject({ action: 'migrate', key: '/deviceId' });
+  // The container grows as its dates of creation say, and a device by its part of it.
+  expect(new Set(growth.map(({ from }) => from))).toEqual(new Set(['/createdAt']));
+  const [present, , , device] = growth;
+  expect(present?.partitionsAtHorizon).toBeGreaterThanOrEqual(10);
+  expect(device?.first?.bytesPerDay).toBeLessThan((present?.bytesPerDay ?? 0) / 20);
 });
 
 test.each(SEEDS)(

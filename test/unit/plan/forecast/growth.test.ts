@@ -64,6 +64,19 @@ test.each([
   expect(figures.first?.reaches20Gb).toBe(date);
 });
 
+test('nothing was created for a month -> nothing grows, and it says why', () => {
+  const days = daily(100, GB).days.map(([day, bytes]) => [day - 60, bytes] as const);
+  const figures = growth({ history: { ...daily(100, GB), firstTs: (days[0]?.[0] ?? 0) * DAY, days } });
+  expect(figures).toMatchObject({ bytesPerDay: 0, first: null });
+  expect(figures.caution).toMatch(/no document was created in the last 30 days, so nothing grows/);
+});
+
+test('dates of creation -> a value grows by its share of the container, whatever was written last', () => {
+  const figures = growth({ values: [{ value: 'A', bytes: 10 * GB, recentBytes: null }] });
+  // A tenth of the data, and so a tenth of a GB each day.
+  expect(figures.first).toMatchObject({ value: 'A', reaches14Gb: '2026-12-29', reaches20Gb: '2027-02-27' });
+});
+
 test('a twentieth was read -> the same dates as if all had been read', () => {
   const sampled = growth({
     times: 20,
