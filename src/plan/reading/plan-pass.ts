@@ -80,7 +80,7 @@ export interface Measured {
  * A checkpoint writes all sketches, some tens of megabytes with many candidates. So that this costs little at any size,
  * the time between two checkpoints is at least 25 times the duration of one.
  */
-const TIMING: PassTiming = { checkpointMs: 2000, pageSize: 1000, saveTimesMin: 25 };
+const TIMING: PassTiming = { checkpointMs: 5000, pageSize: 1000, saveTimesMin: 25 };
 /** With `--exact` a checkpoint makes a run of sorted entries. Fewer and longer runs are read faster later. */
 const EXACT_CHECKPOINT_MS = 10_000;
 /** The version of what is measured. A pass of an older cosmig that measured otherwise is not resumed. */

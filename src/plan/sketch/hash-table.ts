@@ -83,8 +83,13 @@ export class HashTable {
 
   /** Keeps the entries for which `keeps` returns true, and makes the table larger if they need it. */
   rebuild(keeps: (at: number) => boolean): void {
-    const { numbers, hashes } = this.#entries(keeps);
-    const count = hashes.length / 2;
+    this.each((at) => {
+      if (keeps(at)) return;
+      this.#numbers[at * this.#stride] = 0;
+      this.count -= 1;
+    });
+    const { count } = this;
+    const { numbers, hashes } = this.#entries();
     let buckets = this.#buckets;
     while (count > buckets * LOAD_MAX) buckets *= 2;
     if (buckets > this.#buckets) this.#allocate(buckets);
@@ -94,7 +99,7 @@ export class HashTable {
 
   /** Returns the table as bytes, together with numbers of its owner. */
   toBytes(owner: readonly number[]): Buffer {
-    const { numbers, hashes } = this.#entries(() => true);
+    const { numbers, hashes } = this.#entries();
     const head = Float64Array.of(this.count, this.columns, owner.length, ...owner);
     return Buffer.concat([head, numbers, hashes].map(bytesOf));
   }
@@ -122,20 +127,20 @@ export class HashTable {
     this.#hashes = new Int32Array(2 * buckets);
   }
 
-  /** Copies the entries for which `keeps` returns true, one after the other. */
-  #entries(keeps: (at: number) => boolean): { readonly numbers: Float64Array; readonly hashes: Int32Array } {
+  /** Copies the entries one after the other. */
+  #entries(): { readonly numbers: Float64Array; readonly hashes: Int32Array } {
     const stride = this.#stride;
     const numbers = new Float64Array(this.count * stride);
     const hashes = new Int32Array(2 * this.count);
     let to = 0;
     for (let at = 0; at < this.#buckets; at += 1) {
-      if (this.#numbers[at * stride] === 0 || !keeps(at)) continue;
+      if (this.#numbers[at * stride] === 0) continue;
       hashes[2 * to] = this.#hashes[2 * at] ?? 0;
       hashes[2 * to + 1] = this.#hashes[2 * at + 1] ?? 0;
       for (let i = 0; i < stride; i += 1) numbers[to * stride + i] = this.#numbers[at * stride + i] ?? 0;
       to += 1;
     }
-    return { numbers: numbers.subarray(0, to * stride), hashes: hashes.subarray(0, 2 * to) };
+    return { numbers, hashes };
   }
 
   /** Fills the empty table with entries that are different. */
