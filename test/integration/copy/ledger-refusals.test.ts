@@ -124,8 +124,9 @@ test.each(COMMANDS)(
     const before = readFileSync(path);
     const { code, stderr } = await run(line, path);
     expect(code).toBe(7);
-    expect(stderr).toMatch(
-      /ledger\.db is newer than this cosmig\n {2}why {2}it is at schema version 9, and this cosmig knows versions up to 1\n/,
+    const known = readdirSync(new URL('../../../migrations/ledger/', import.meta.url)).length;
+    expect(stderr).toContain(
+      `ledger.db is newer than this cosmig\n  why  it is at schema version 9, and this cosmig knows versions up to ${known}\n`,
     );
     expect(readFileSync(path).equals(before)).toBe(true);
   },
