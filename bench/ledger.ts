@@ -42,6 +42,7 @@ const SPEC: MigrationSpec = {
   deadline: { kind: 'none' },
   deadLettersMax: 10_000,
   skipsIfRunning: false,
+  metricsFile: null,
 };
 
 /** Fills `out` with eight words that look like hashes and depend only on `i`. */

@@ -245,7 +245,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
         onWait: (side, wait) => waits.record(side, wait),
       });
       const onSnapshot = (snapshot: RunSnapshot): void => {
-        if (!isOver) remember(ledger, snapshot, clock);
+        if (!isOver) remember(ledger, snapshot, { clock, isLast: false });
         parts.onSnapshot?.(snapshot);
       };
       const current = (reporter = new ProgressReporter({ context, goal, containers, waits, onSnapshot }));
@@ -308,6 +308,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
       over.abort(new Error('the run is over'));
       context.slots.dispatcher.drain();
       context.source.reads.dispatcher.drain();
+      remember(ledger, current.snapshot(), { clock, isLast: true });
       stopping.throwIfStopped(current.complete);
       return current.snapshot();
     });
@@ -318,15 +319,23 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
   }
 }
 
-/** Snapshots that come in a shorter time than this are not recorded, except the last one of a run. */
+/**
+ * Snapshots that come in a shorter time than this are not recorded, except the last one of a run: a scheduled run may
+ * take less time altogether.
+ */
 const REMEMBER_EVERY_MS = 900;
 
 /** Records the progress for readers of the ledger, such as `cosmig status` and `cosmig watch`. */
-function remember({ runs, history, counters }: Ledger, snapshot: RunSnapshot, clock: Clock): void {
+function remember(
+  { runs, history, counters }: Ledger,
+  snapshot: RunSnapshot,
+  { clock, isLast }: { readonly clock: Clock; readonly isLast: boolean },
+): void {
   const { lagSeconds, waitsFor, documents, outlook, load } = snapshot;
   const atMs = clock.now();
   const last = runs.last();
-  if (last === null || Math.abs(atMs - (last.report?.atMs ?? 0)) < REMEMBER_EVERY_MS) return;
+  const isSoon = Math.abs(atMs - (last?.report?.atMs ?? 0)) < REMEMBER_EVERY_MS;
+  if (last === null || (isSoon && !isLast)) return;
   runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents, ...load });
   const totals = counters.all();
   const total = (name: string): number => totals[name] ?? 0;

@@ -66,6 +66,7 @@ export function check(problems: ProblemList, surroundings: Surroundings): Checke
     skipsIfRunning: problems.one('skipIfRunning', values.readSwitch) ?? false,
   };
   const ledger = problems.one('ledger', readFile);
+  const metricsFile = problems.one('metricsFile', readMetricsFile);
   if (source !== undefined && target !== undefined && connections !== undefined) {
     refuseSame(
       { ...source, endpoint: connections.source.endpoint },
@@ -80,6 +81,7 @@ export function check(problems: ProblemList, surroundings: Surroundings): Checke
     source: { endpoint: reached.source.endpoint, ...known.source },
     target: { endpoint: reached.target.endpoint, ...known.target },
     ledger: resolve(folder, ledger ?? defaultLedger(known.source, known.target)),
+    metricsFile: metricsFile === undefined ? null : resolve(folder, metricsFile),
   };
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };
 }
@@ -233,6 +235,13 @@ function readFile(text: string): string | Invalid {
   return /[/\\]$/.test(text)
     ? new Invalid('it names a file, and this is a folder', `${text}orders.db`)
     : text;
+}
+
+function readMetricsFile(text: string): string | Invalid {
+  if (text.includes('\0')) return new Invalid('a file name has no NUL character');
+  return text.endsWith('.prom')
+    ? text
+    : new Invalid('the node exporter reads only files whose names end in .prom', `${text}.prom`);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -201,6 +201,13 @@ export const FIELDS = {
     type: 'switch',
     help: 'exit 0 instead of 3 if another run is using the ledger',
   },
+  metricsFile: {
+    type: 'text',
+    help: 'keep the figures of the migration in this file, for the textfile collector of the Prometheus node exporter',
+    value: 'FILE',
+    example: '/var/lib/prometheus/node-exporter/orders.prom',
+    env: 'COSMIG_METRICS_FILE',
+  },
 } as const satisfies Readonly<Record<string, Field>>;
 
 /** The name of a field, in a config file and everywhere in the code. */
@@ -322,7 +329,7 @@ export const MIGRATION_OPTIONS = {
  * and whether it begins.
  */
 export const RUN_OPTIONS = {
-  ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters'], 'Run'),
+  ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters', 'metricsFile'], 'Run'),
   ...MIGRATION_OPTIONS,
 };
 

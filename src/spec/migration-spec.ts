@@ -61,6 +61,8 @@ export interface MigrationSpec {
   readonly deadline: StopTime;
   readonly deadLettersMax: number;
   readonly skipsIfRunning: boolean;
+  /** The absolute path of the file for metrics; null: none is wanted. */
+  readonly metricsFile: string | null;
 }
 
 /** What `cosmig plan` needs of the settings: only the source. */

@@ -1,6 +1,7 @@
 /** `cosmig dead-letters retry`: reads the documents of open dead letters from the source and tries to move them again. */
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
+import { withMetricsFile } from '../../report/metrics/during.ts';
 import { runWithProgress } from '../../report/runs/run-engine.ts';
 import { RUN_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
@@ -30,14 +31,17 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     // Refused before the run connects to an account.
     if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath({ options, env, clock }));
     const { retryLetters } = await import('../../engine/run.ts');
-    return runWithProgress(context, {
-      command: 'dead-letters retry',
-      run: async (parts) => {
-        const result = await retryLetters(parts, which === 'all' ? which : [which]);
-        out.note(`${pluralize(result.retried, 'dead letter')} retried, ${result.closed} closed`);
-        return result;
-      },
-    });
+    const command = 'dead-letters retry';
+    return withMetricsFile(context, command, async () =>
+      runWithProgress(context, {
+        command,
+        run: async (parts) => {
+          const result = await retryLetters(parts, which === 'all' ? which : [which]);
+          out.note(`${pluralize(result.retried, 'dead letter')} retried, ${result.closed} closed`);
+          return result;
+        },
+      }),
+    );
   },
 };
 

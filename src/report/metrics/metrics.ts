@@ -8,7 +8,7 @@ import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
 import { STAGES, stageOf } from '../watch/words.ts';
-import { exposition, type Metric, type Sample } from './exposition.ts';
+import { exposition, type Labels, type Metric, type Sample } from './exposition.ts';
 import { replicatedUntilMs, retentionEndMs } from './replicated.ts';
 
 export interface About {
@@ -16,9 +16,18 @@ export interface About {
   readonly version: string;
   /** The name of the migration, for a ledger that cannot be read; absent: unknown. */
   readonly migration?: string | undefined;
+  /** The command that writes the figures to a file. */
+  readonly command?: CommandState;
 }
 
-export function metricsOf(facts: Facts, { format, version, migration }: About): string {
+export interface CommandState {
+  readonly command: string;
+  readonly beganMs: number;
+  /** How it has ended; null: it has not. */
+  readonly end: { readonly atMs: number; readonly exitCode: number } | null;
+}
+
+export function metricsOf(facts: Facts, { format, version, migration, command }: About): string {
   const known = facts.is === 'known' ? facts.status.migration : migration;
   const name = known === undefined ? {} : { migration: known };
   const metrics: Metric[] = [
@@ -31,9 +40,23 @@ export function metricsOf(facts: Facts, { format, version, migration }: About): 
     gauge('ledger_readable', 'Whether the ledger can be read; absent while there is none.', [
       [name, facts.is === 'absent' ? null : facts.is === 'known' ? 1 : 0],
     ]),
+    ...(command === undefined ? [] : commandMetrics(name, command)),
     ...(facts.is === 'known' ? migrationMetrics(facts) : []),
   ];
   return exposition(metrics, format);
+}
+
+function commandMetrics(name: Labels, { command, beganMs, end }: CommandState): Metric[] {
+  const one = (value: number | null): readonly Sample[] => [[{ ...name, command }, value]];
+  return [
+    seconds('command_start_timestamp', 'When the command began that wrote this file.', one(beganMs / 1000)),
+    seconds(
+      'command_end_timestamp',
+      'When it ended; absent while it runs, and after a crash.',
+      one(inSeconds(end?.atMs)),
+    ),
+    gauge('command_exit_code', 'Its exit code; absent while it runs.', one(end?.exitCode ?? null)),
+  ];
 }
 
 function migrationMetrics(facts: MigrationFacts): Metric[] {

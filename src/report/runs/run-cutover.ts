@@ -5,6 +5,7 @@ import type { CutoverOrder } from '../../workflows/cutover.ts';
 import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
 import { errorJson } from '../format.ts';
+import { withMetricsFile } from '../metrics/during.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
@@ -12,6 +13,10 @@ export async function runCutoverWithProgress(
   context: SpecContext,
   order: CutoverOrder,
 ): Promise<Result | undefined> {
+  return withMetricsFile(context, 'cutover', async () => runIt(context, order));
+}
+
+async function runIt(context: SpecContext, order: CutoverOrder): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
   const view = new CutoverLine(context.clock, order);

@@ -14,6 +14,7 @@ import { runJson, runText } from '../copy.ts';
 import type { SKIPPED } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import type { RunProgress } from '../json/results.ts';
+import { withMetricsFile } from '../metrics/during.ts';
 import { runLine, Speed, type Rates } from '../live-line.ts';
 
 /** The context of a command that needs the whole spec. The command may have other options as well. */
@@ -52,7 +53,9 @@ export async function runToGoal(
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
-  return runWithProgress(context, { command, run: async (parts) => run(goal, parts) });
+  return withMetricsFile(context, command, async () =>
+    runWithProgress(context, { command, run: async (parts) => run(goal, parts) }),
+  );
 }
 
 /** One run of the engine, and how its progress is shown. */

@@ -9,6 +9,7 @@ import type { Verdict } from '../../verify/verdict.ts';
 import type { VerifyProgress } from '../../verify/verify.ts';
 import type { Extent } from '../../workflows/repair.ts';
 import type { CompareProgress } from '../json/results.ts';
+import { withMetricsFile } from '../metrics/during.ts';
 import { Speed, verifyLine } from '../live-line.ts';
 import { errorOfRun, refuseReport } from './report-file.ts';
 import { resultOrThrow } from './result-or-throw.ts';
@@ -28,6 +29,10 @@ export interface VerifyOrder {
 }
 
 export async function runVerifyWithProgress(context: SpecContext, order: VerifyOrder): Promise<Result> {
+  return withMetricsFile(context, 'verify', async () => runIt(context, order));
+}
+
+async function runIt(context: SpecContext, order: VerifyOrder): Promise<Result> {
   const { signal, out } = context;
   const { level, fresh, repair, deadlineMs, report } = order;
   if (report !== undefined) refuseReport(report);

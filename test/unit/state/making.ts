@@ -34,6 +34,7 @@ export const SPEC: MigrationSpec = {
   deadline: { kind: 'none' },
   deadLettersMax: 10_000,
   skipsIfRunning: false,
+  metricsFile: null,
 };
 
 /** Gone with the run (test/helpers/temporary.ts): a test may end with ledgers open. */
