@@ -5,7 +5,7 @@ import { assert } from '../../../src/lib/assert.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { Tap, type Meddle, type TapRequest } from '../../helpers/migration/tap.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
-import { putAll } from '../../helpers/migration/verify.ts';
+import { write } from '../../helpers/migration/tapped.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 
 const orders = (count: number): Order[] =>
@@ -103,7 +103,7 @@ test.each([[[]], [['--candidate', '/tenantId']], [['--sample', '5%']], [['--obse
 );
 
 test('one document -> measured like any other', async () => {
-  await putAll(move, orders(1));
+  await write(move, orders(1));
   const ran = await plan('--candidate', '/tenantId', '--json');
   expect(ran.code).toBe(0);
   expect(read(ran).documents).toBe(1);
@@ -117,7 +117,7 @@ test.each([
   ['/pk={nowhere}-{tenantId}', 'unknown-path', /at every path that this key is made of/],
   ['/pk={createdAt|month}', 'refused-documents', /40 with a value that the template cannot use/],
 ])('the candidate %s -> exit code 4 after the plan: %s', async (key, code, text) => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   const ran = await plan('--candidate', key, '--json');
   expect(ran.code).toBe(4);
   expect(read(ran).candidates[1]?.verdict.blockers).toMatchObject([
@@ -126,7 +126,7 @@ test.each([
 });
 
 test('one candidate of two cannot be the key -> the other is measured all the same', async () => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   const ran = await plan('--candidate', '/nowhere', '--candidate', '/tenantId', '--json');
   expect(ran.code).toBe(0);
   expect(read(ran).candidates.map(({ key }) => key)).toEqual(['/customerId', '/nowhere', '/tenantId']);
@@ -145,7 +145,7 @@ test.each([
 });
 
 test('documents without ids -> in no figure of a key, and said', async () => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   tap.meddle = async (request, forward) => {
     const reply = await readOnly(request, forward);
     const body = Buffer.from(reply.body.toString().replaceAll('"id":"o3",', ''));
@@ -162,7 +162,7 @@ test.each([
   [[], /^the source container shop\/orders was deleted$/m],
   [['--sample', '50%'], /^the source container shop\/orders was deleted$/m],
 ])('the container is deleted meanwhile, %j -> named, and no figures', async (argv, message) => {
-  await putAll(move, orders(600));
+  await write(move, orders(600));
   tap.meddle = beforePage(5, () => move.source.delete());
   const ran = await plan('--candidate', '/tenantId', ...argv);
   expect([ran.code, ran.stdout]).toEqual([3, '']);
@@ -170,7 +170,7 @@ test.each([
 });
 
 test('the container is deleted while the feed is followed -> named', async () => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   let isDeleted = false;
   tap.meddle = async (request, forward) => {
     const isFollowing = tap.seen.filter(({ headers }) => headers['if-none-match'] === '*').length > 12;
@@ -185,11 +185,11 @@ test('the container is deleted while the feed is followed -> named', async () =>
 });
 
 test('the container is deleted and created again -> no figure of either, and the next run measures the new one', async () => {
-  await putAll(move, orders(600));
+  await write(move, orders(600));
   tap.meddle = beforePage(5, async () => {
     await move.source.delete();
     await move.client.database('shop').containers.create({ id: 'orders', partitionKey: '/customerId' });
-    await putAll(move, orders(30));
+    await write(move, orders(30));
   });
   const ran = await plan('--candidate', '/tenantId');
   expect([ran.code, ran.stdout]).toEqual([3, '']);
@@ -207,7 +207,7 @@ test('no container of this name -> exit code 3 at once', async () => {
 });
 
 test('deletes are not in the feed, with --observe -> works without that mode', async () => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   const ran = await plan('--candidate', '/tenantId', '--observe', '1s', '--json');
   expect([ran.code, read(ran).observed]).toMatchObject([0, { writes: 0, updates: 0 }]);
   // One request asks whether the other mode is there, for the estimate of the migration.
@@ -215,7 +215,7 @@ test('deletes are not in the feed, with --observe -> works without that mode', a
 });
 
 test('an account that does not show its throughput to a reader -> planned all the same', async () => {
-  await putAll(move, orders(40));
+  await write(move, orders(40));
   // Offers are asked for with a query.
   tap.meddle = async (request, forward) =>
     request.method === 'POST'
@@ -226,7 +226,7 @@ test('an account that does not show its throughput to a reader -> planned all th
 });
 
 test('throttled for long -> says what it waits for, ends with --for, and the next run finishes', async () => {
-  await putAll(move, orders(600));
+  await write(move, orders(600));
   let pages = 0;
   const throttled = {
     status: 429,
@@ -247,8 +247,8 @@ test('throttled for long -> says what it waits for, ends with --for, and the nex
 }, 30_000);
 
 test('documents that change during the pass -> counted, and the figures say what they rest on', async () => {
-  await putAll(move, orders(600));
-  tap.meddle = beforePage(5, () => putAll(move, orders(25)));
+  await write(move, orders(600));
+  tap.meddle = beforePage(5, () => write(move, orders(25)));
   const ran = await plan('--candidate', '/tenantId', '--json');
   expect(ran.code).toBe(0);
   const { documents, sampled, leftOut, notes } = read(ran);
@@ -258,7 +258,7 @@ test('documents that change during the pass -> counted, and the figures say what
   expect([documents, leftOut?.covered]).toEqual([sampled + left, sampled / (sampled + left)]);
   expect(notes.join('\n')).toMatch(/changed while the container was read and (?:is|are) left out/);
   // The next run has the same figures, whatever changes later.
-  await putAll(move, orders(300));
+  await write(move, orders(300));
   const again = await plan('--candidate', '/tenantId');
   expect(again.stdout).toMatch(new RegExp(`${sampled} documents were read; ${left} changed`));
 });

@@ -5,7 +5,7 @@ import { PLAN } from '../../../src/report/json/plan-result.ts';
 import { faultsOf } from '../../helpers/docs/json-schema.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { typed } from '../../helpers/migration/typed.ts';
-import { putAll } from '../../helpers/migration/verify.ts';
+import { write } from '../../helpers/migration/tapped.ts';
 import type { Ran } from '../../helpers/run-cosmig.ts';
 
 const COUNT = 2400;
@@ -27,7 +27,7 @@ const KEYS = ['/tenantId', '/tenantId,/userId', '/pk={userId|upper}-{tenantId|de
 let move: Move;
 beforeAll(async () => {
   move = await Move.open({ source: { throughput: 12_000 } });
-  await putAll(move, [...orders]);
+  await write(move, orders);
 }, 60_000);
 afterAll(async () => {
   await move[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { Tap, type TapRequest } from '../../helpers/migration/tap.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
-import { putAll } from '../../helpers/migration/verify.ts';
+import { write } from '../../helpers/migration/tapped.ts';
 import { startCosmig } from '../../helpers/process/cosmig-process.ts';
 import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 
@@ -49,7 +49,7 @@ beforeEach(async () => {
   move = await Move.open({ settings: { pageBytes: 4000 }, source: { throughput: 12_000 } });
   tap = await Tap.open(move.emulator);
   move.connectionString = tap.connectionString;
-  await putAll(move, orders(COUNT));
+  await write(move, orders(COUNT));
 });
 afterEach(async () => {
   await tap[Symbol.asyncDispose]();
@@ -219,8 +219,8 @@ test('no candidates, stopped, and other documents since -> resumes with those th
     customerId: `x${n}`,
     region: `r${n % 90}`,
   }));
-  await putAll(move, more);
-  await putAll(
+  await write(move, more);
+  await write(
     move,
     orders(COUNT, { region: 'one' }).map((order, n) => ({ ...order, tenantId: 'one', region: `r${n % 90}` })),
   );

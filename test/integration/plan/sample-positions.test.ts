@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { Tap, type Meddle, type TapRequest } from '../../helpers/migration/tap.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
-import { putAll } from '../../helpers/migration/verify.ts';
+import { write } from '../../helpers/migration/tapped.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
 
 const orders: readonly Order[] = Array.from({ length: 1500 }, (_none, n) => ({
@@ -57,7 +57,7 @@ test.each<[string, (given: Set<unknown>) => Meddle, RegExp]>([
   ],
 ])('the service %s -> said, no figures, and what to do instead', async (_name, meddle, message) => {
   await using move = await Move.open();
-  await putAll(move, orders);
+  await write(move, orders);
   await using tap = await Tap.open(move.emulator);
   move.connectionString = tap.connectionString;
   tap.meddle = meddle(new Set());
