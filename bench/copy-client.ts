@@ -17,6 +17,8 @@ export interface Took {
   /** Peak memory of the process so far. */
   readonly rssPeakBytes: number;
   readonly ledgerBytes?: number;
+  /** The largest file besides the ledger. */
+  readonly diskBytes?: number;
 }
 
 export type Way = 'bare' | 'upsert' | 'bulk' | 'bulk-to-one' | 'cosmig';

@@ -147,7 +147,8 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
   const condition = header(request, 'if-none-match') ?? '"0"';
   const first = condition === '*' ? held : Number(condition.slice(1, -1));
   const asked = Number(header(request, 'x-ms-max-item-count') ?? 100);
-  const count = Math.min(asked > 0 ? asked : PAGE_DOCUMENTS, PAGE_DOCUMENTS, held - first);
+  const left = Math.max(0, held - first);
+  const count = Math.min(asked > 0 ? asked : PAGE_DOCUMENTS, PAGE_DOCUMENTS, left);
   const headers = {
     etag: `"${first + count}"`,
     'x-ms-session-token': `${range}:-1#${FIRST_LSN + held}`,

@@ -1,7 +1,9 @@
 /**
- * Measures passes of `cosmig plan` in a process that does nothing else. `node plan-client.js CANDIDATES ENDPOINT KEY N...`
- * reads a container of N documents for each N, for the candidates in the text, separated by `;`.
+ * Measures passes of `cosmig plan` in a process that does nothing else. `node plan-client.js HOW CANDIDATES ENDPOINT
+ * KEY N...` reads a container of N documents for each N, for the candidates in the text, separated by `;`. HOW is
+ * `sketches`, or `exact` for `--exact`.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../src/lib/heap.ts';
 
@@ -16,7 +18,7 @@ const { readForPlan } = await import('../src/plan/reading/plan-pass.ts');
 const { withLedger } = await import('./client-parts.ts');
 
 const signal = new AbortController().signal;
-const [keys = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
+const [how = '', keys = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
 const candidates = keys.split(';').map((text) => parseCandidate(text));
 for (const count of counts) {
   const source = `source-${count}`;
@@ -33,23 +35,28 @@ for (const count of counts) {
     const before = process.cpuUsage();
     const start = performance.now();
     const side = await openSide('source', { account, facts, budget: spec.sourceBudget, ...waiting }, signal);
+    const path = join(spec.ledger, '..', 'bench-plan');
+    let diskBytes = 0;
     const { measure } = await readForPlan({
       side,
-      path: join(spec.ledger, '..', 'bench-plan'),
+      path,
       candidates,
       show: { name: 'plain', text: (values) => JSON.stringify(values) },
       share: 1,
       readRu: 1,
       created: null,
       uniqueKeys: [],
-      exact: false,
+      exact: how === 'exact',
       fresh: true,
       ruMax: null,
       isAccepted: true,
       clock,
       random,
       signal,
-      say: () => undefined,
+      // It is said when everything was read, and before the entries are counted and deleted.
+      say: () => {
+        diskBytes = statSync(`${path}-exact`, { throwIfNoEntry: false })?.size ?? 0;
+      },
     });
     const wallMs = performance.now() - start;
     const { user, system } = process.cpuUsage(before);
@@ -60,6 +67,7 @@ for (const count of counts) {
       wallMs,
       cpuMs: (user + system) / 1000,
       rssPeakBytes: process.resourceUsage().maxRSS * 1024,
+      diskBytes,
     };
   });
   process.stdout.write(`${JSON.stringify(took)}\n`);

@@ -41,9 +41,10 @@ export async function benchPlan({ documents = LARGE, profileDir, say }: BenchOpt
   const verified = await last(['verify-client.js', 'restart'], [WARM_UP, documents]);
   const side = (verified.cpuMs * 1000) / documents / 2;
   const six = CANDIDATES.join(';');
-  const medium = await last(['plan-client.js', six], [MEDIUM]);
-  const large = await last(['plan-client.js', six], [WARM_UP, documents]);
-  const one = await last(['plan-client.js', '/tenantId'], [WARM_UP, documents]);
+  const medium = await last(['plan-client.js', 'sketches', six], [MEDIUM]);
+  const large = await last(['plan-client.js', 'sketches', six], [WARM_UP, documents]);
+  const one = await last(['plan-client.js', 'sketches', '/tenantId'], [WARM_UP, documents]);
+  const exact = await last(['plan-client.js', 'exact', six], [WARM_UP, documents]);
   const perDocument = ({ cpuMs }: Took): number => (cpuMs * 1000) / documents;
   return [
     {
@@ -66,6 +67,18 @@ export async function benchPlan({ documents = LARGE, profileDir, say }: BenchOpt
       unit: 'MB',
       ratio: { value: large.rssPeakBytes / medium.rssPeakBytes, to: `at ${MEDIUM.toLocaleString('en-US')}` },
       target: 'below 300 MB',
+    },
+    {
+      name: `cosmig plan --exact, 6 candidates, ${count}`,
+      value: perDocument(exact),
+      unit: 'us/doc',
+      ratio: { value: exact.rssPeakBytes / large.rssPeakBytes, to: 'of the memory without --exact' },
+    },
+    {
+      name: 'its disk, a document and candidate',
+      value: (exact.diskBytes ?? 0) / documents / CANDIDATES.length,
+      unit: 'B',
+      target: 'at most 48 bytes',
     },
   ];
 }
