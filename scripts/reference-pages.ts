@@ -9,9 +9,10 @@ import { defaultOf, flagText } from '../src/cli/help.ts';
 import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { flagOf } from '../src/lib/flags.ts';
+import { NOTIFICATION } from '../src/report/json/notification.ts';
 import { MESSAGE, PROGRESS, RESULTS } from '../src/report/json/results.ts';
 import { anyOf, type JsonSchema } from '../src/report/json/schema.ts';
-import { CONFIG_VARIABLE, FIELD_NAMES, fieldOf, type FieldName } from '../src/spec/fields.ts';
+import { CONFIG_VARIABLE, FIELD_NAMES, fieldOf, type Field, type FieldName } from '../src/spec/fields.ts';
 import { libraryPage } from './reference-library.ts';
 
 /** Returns the content of every file of docs/reference, by its path below that folder. */
@@ -76,12 +77,20 @@ function cliPage(): string {
     'Secrets are read from variables only, since every user of a machine can read its command lines.',
     table(
       ['Variable', 'Meaning'],
-      FIELD_NAMES.filter((name) => fieldOf(name).type === 'secret').map((name) => {
-        const { env = '', help } = fieldOf(name);
-        return [code(env), help];
-      }),
+      [...secrets()].map(([env, help]) => [code(env), help]),
     ),
   );
+}
+
+/** Returns what each variable with a secret means: those of settings, then those of single commands. */
+function secrets(): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const add = ({ type, env = '', help }: Pick<Field | Option, 'type' | 'env' | 'help'>): void => {
+    if (type === 'secret') found.set(env, help);
+  };
+  for (const name of FIELD_NAMES) add(fieldOf(name));
+  for (const { options } of commands) for (const option of Object.values<Option>(options)) add(option);
+  return found;
 }
 
 const INTRODUCTIONS: Readonly<Record<Section, string>> = {
@@ -195,7 +204,8 @@ function schemasByName(): readonly (readonly [name: string, schema: JsonSchema])
   });
   const progress = { ...base, title: 'a line of progress on stderr', ...PROGRESS.json };
   const message = { ...base, title: 'any other line on stderr', ...MESSAGE.json };
-  return [...results, ['progress', progress], ['message', message]];
+  const notification = { ...base, title: 'what --notify and --notify-command send', ...NOTIFICATION.json };
+  return [...results, ['progress', progress], ['message', message], ['notification', notification]];
 }
 
 function jsonPage(): string {
@@ -225,6 +235,9 @@ function jsonPage(): string {
     'Schemas: [progress](schemas/progress.schema.json), [message](schemas/message.schema.json).',
     `A message:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(MESSAGE.json))}`,
     `Progress of a run, of a cutover or of a comparison, under \`progress\`:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(PROGRESS.json))}`,
+    '## Notifications',
+    'Schema: [notification](schemas/notification.schema.json).',
+    `What \`--notify\` posts and \`--notify-command\` gets on stdin ([operations](../operations.md#notifications)):\n\n${table(['Member', 'Type', 'Meaning'], membersOf(NOTIFICATION.json))}`,
   );
 }
 

@@ -22,7 +22,14 @@ const blocks = docs.flatMap((doc) => doc.blocks);
 /** Of npm, and of our own `npm run bench`. */
 const FLAGS_OF_OTHERS = ['--allow-scripts', '--default-consistency-level', '--documents'];
 /** Given to hooks. */
-const HOOK_VARIABLES = ['COSMIG_MIGRATION', 'COSMIG_SOURCE', 'COSMIG_TARGET', 'COSMIG_REASON'];
+const HOOK_VARIABLES = [
+  'COSMIG_MIGRATION',
+  'COSMIG_SOURCE',
+  'COSMIG_TARGET',
+  'COSMIG_REASON',
+  'COSMIG_NOTIFICATION',
+  'COSMIG_NOTIFICATION_EVENT',
+];
 
 const tables = new Map(
   commands.map(({ name, options }): [string, OptionTable] => [name, { ...COMMON_OPTIONS, ...options }]),

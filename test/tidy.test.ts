@@ -20,6 +20,7 @@ const LAYERS = [
   ['commands'],
   ['demo'],
   ['report'],
+  ['notify'],
   ['workflows'],
   ['engine', 'verify', 'emulator', 'doctor', 'plan', 'watch'],
   ['preflight'],

@@ -1,6 +1,7 @@
 /** `cosmig copy`: copies all documents, up to the anchors. With `--dry-run` it only reports what it would do. */
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
+import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
 import { runDryRun } from '../report/runs/run-dry-run.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { CREATE_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
@@ -12,6 +13,7 @@ const OPTIONS = {
     help: 'check both containers, show what would be done and what it would cost, and write nothing anywhere',
   },
   ...PAGE_OPTIONS,
+  ...NOTIFY_OPTIONS,
   ...CREATE_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
@@ -38,7 +40,9 @@ export const copy: Command<typeof OPTIONS> = {
     const { dryRun, watch } = context.options;
     if (dryRun) return runDryRun(context);
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
-      runToGoal(context, { command: 'copy', goal: 'copy' }),
+      withNotices(context, 'copy', async (observer) =>
+        runToGoal(context, { command: 'copy', goal: 'copy', observer }),
+      ),
     );
   },
 };

@@ -2,6 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
+import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
 import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
 import { readDuration } from '../spec/input/values.ts';
@@ -42,6 +43,7 @@ const OPTIONS = {
     help: 'after the commit, give the target these settings of the source, separated by commas',
   },
   ...PAGE_OPTIONS,
+  ...NOTIFY_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -90,7 +92,9 @@ export const cutover: Command<typeof OPTIONS> = {
     const hooks = operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out });
     const watchMs = isTime ? time : watchWrites;
     return withPage({ watch: isTime ? undefined : watch, ledger: () => spec.ledger }, context, async () =>
-      runCutoverWithProgress(context, { ...hooks, deadlineMs, quietMs, watchMs, likeSource }),
+      withNotices(context, 'cutover', async (observer) =>
+        runCutoverWithProgress(context, { ...hooks, deadlineMs, quietMs, watchMs, likeSource }, observer),
+      ),
     );
   },
 };

@@ -1,6 +1,7 @@
 /** `cosmig tail`: replicates what the application writes to the source after the copy. */
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
+import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
 import { loadLedgerPath } from '../spec/load.ts';
@@ -8,6 +9,7 @@ import { loadLedgerPath } from '../spec/load.ts';
 const OPTIONS = {
   untilCaughtUp: { type: 'boolean', help: 'replicate what is there now, then end' },
   ...PAGE_OPTIONS,
+  ...NOTIFY_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -30,7 +32,9 @@ export const tail: Command<typeof OPTIONS> = {
     const { untilCaughtUp, watch } = context.options;
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
-      runToGoal(context, { command: 'tail', goal }),
+      withNotices(context, 'tail', async (observer) =>
+        runToGoal(context, { command: 'tail', goal, observer }),
+      ),
     );
   },
 };

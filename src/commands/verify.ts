@@ -2,6 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
+import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
 import { loadLedgerPath } from '../spec/load.ts';
@@ -29,6 +30,7 @@ const OPTIONS = {
     help: 'write what was compared, when and with which result to this file, as JSON',
   },
   ...PAGE_OPTIONS,
+  ...NOTIFY_OPTIONS,
   ...RUN_OPTIONS,
 } as const;
 
@@ -56,7 +58,9 @@ export const verify: Command<typeof OPTIONS> = {
       });
     }
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
-      runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report }),
+      withNotices(context, 'verify', async (observer) =>
+        runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report }, observer),
+      ),
     );
   },
 };

@@ -153,3 +153,33 @@ export class CanceledError extends CosmigError {
     this.signal = signal;
   }
 }
+
+/** What this machine or its settings can refuse, by the system's error code. Such an error is not a bug in cosmig. */
+const EXHAUSTED: Readonly<Record<string, { readonly why: string; readonly hint: string }>> = {
+  EMFILE: {
+    why: 'this process may not open more files and connections',
+    hint: 'raise the limit to 1024 or more (ulimit -n 1024), then run the same command again',
+  },
+  ENFILE: {
+    why: 'this machine may not open more files and connections',
+    hint: 'close other programs or raise the limit of this machine, then run the same command again',
+  },
+  ENOMEM: {
+    why: 'the system refused memory',
+    hint: 'free some memory or raise the limit (ulimit -v), then run the same command again',
+  },
+};
+
+/** Returns the error itself if cosmig has thrown it, and otherwise what it means. */
+export function asCosmigError(thrown: unknown): CosmigError {
+  if (thrown instanceof CosmigError) return thrown;
+  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    const exhausted = EXHAUSTED[codeOf(error)];
+    if (exhausted !== undefined) return new NotReadyError(message, { ...exhausted, cause: thrown });
+  }
+  return new InternalError(message, {
+    why: 'this is a bug in cosmig: an unexpected error occurred',
+    cause: thrown,
+  });
+}

@@ -1,12 +1,12 @@
 /**
- * Runs the commands of the operator during a cutover: --on-fence, --on-commit and --on-abort. Invariants: the
+ * Runs the commands of the operator: --on-fence, --on-commit and --on-abort of a cutover, and --notify-command. Invariants: the
  * environment variables of a command name the migration and hold no secret of cosmig, the output of a command goes
  * where messages go, a failed command becomes an error that names the exit code, and stopping a command stops every
  * process that it has started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
@@ -21,6 +21,8 @@ export interface Hook {
   /** The command line, which the shell runs. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the command gets on stdin; absent: nothing. */
+  readonly input?: string;
 }
 
 /** Returns the commands of the operator as the functions that the cutover calls. */
@@ -36,12 +38,7 @@ export function operatorHooks(
     readonly out: Reporter;
   },
 ): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
-  const about = {
-    ...withoutSecrets(env),
-    COSMIG_MIGRATION: migrationName(spec),
-    COSMIG_SOURCE: containerText(spec.source),
-    COSMIG_TARGET: containerText(spec.target),
-  };
+  const about = hookEnvironment(env, spec);
   const call = async (
     hook: Pick<Hook, 'flag'> & { readonly command: string | undefined },
     { reason = '', signal }: { readonly reason?: string; readonly signal?: AbortSignal },
@@ -62,12 +59,26 @@ export function operatorHooks(
   };
 }
 
-/** Returns the environment without the variables in which cosmig takes secrets: a hook rarely needs them. */
-function withoutSecrets(env: Hook['env']): Hook['env'] {
+/** The variables of notifications that hold a secret. The URL of a webhook is often all that a sender needs. */
+const NOTIFY_SECRETS: readonly string[] = ['COSMIG_NOTIFY', 'COSMIG_NOTIFY_SECRET'];
+
+/**
+ * Returns the environment of a command: that of cosmig without the variables in which cosmig takes secrets, since a
+ * command rarely needs them, and with those that name the migration.
+ */
+export function hookEnvironment(
+  env: Hook['env'],
+  spec: Pick<MigrationSpec, 'source' | 'target'>,
+): Hook['env'] {
   const secrets = Object.values(FIELDS).flatMap((field) => (field.type === 'secret' ? [field.env] : []));
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => !secrets.some((secret) => secret === name)),
-  );
+  const isSecret = (name: string): boolean =>
+    NOTIFY_SECRETS.includes(name) || secrets.some((secret) => secret === name);
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name))),
+    COSMIG_MIGRATION: migrationName(spec),
+    COSMIG_SOURCE: containerText(spec.source),
+    COSMIG_TARGET: containerText(spec.target),
+  };
 }
 
 /** How long a command may run after SIGTERM before it gets SIGKILL. */
@@ -82,11 +93,14 @@ const LINE_MAX = 64 * 1024;
  * has started.
  */
 export async function runHook(
-  { flag, command, env }: Hook,
-  { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
+  { flag, command, env, input }: Hook,
+  { out, signal }: { readonly out: Pick<Reporter, 'note'>; readonly signal?: AbortSignal },
 ): Promise<void> {
   signal?.throwIfAborted();
   const child = await start({ flag, command, env });
+  // A command need not read its input: writing to one that has ended fails.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
   const exited = new AbortController();
   const unkillable = new AbortController();
   const stop = (): void =>
@@ -113,12 +127,16 @@ export async function runHook(
   }
 }
 
-type SpawnedHook = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+type SpawnedHook = ChildProcess & {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
 
 /** Starts the command in a process group of its own, so that one signal reaches every process of the command. */
-async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
+async function start({ flag, command, env }: Omit<Hook, 'input'>): Promise<SpawnedHook> {
   try {
-    const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(command, { shell: true, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     // A child without a process id could not be started; its error event follows.
     if (child.pid === undefined) throw await once(child, 'error').then(([error]: unknown[]) => error);
     return child;
@@ -126,14 +144,14 @@ async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
     // Either the shell is missing, or this machine has no memory or no processes left. No part of the command has run.
     throw new NotReadyError(`the command of ${flag} could not be started`, {
       why: error instanceof Error ? error.message : String(error),
-      hint: 'fix what keeps this machine from starting it, then run the same cosmig cutover again',
+      hint: 'fix what keeps this machine from starting it, then run the same command again',
       cause: error,
     });
   }
 }
 
 /** Prints each line of a stream as a note. The returned function prints the last line, which may have no line end. */
-function forwardLines(stream: Readable, out: Reporter): () => void {
+function forwardLines(stream: Readable, out: Pick<Reporter, 'note'>): () => void {
   let rest = '';
   const flush = (): void => {
     if (rest !== '') out.note(rest);

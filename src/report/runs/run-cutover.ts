@@ -1,7 +1,8 @@
 /** Runs a cutover with its live line and returns its result. The command and the demo share this module. */
 import type { Result } from '../../cli/command.ts';
 import type { CutoverResult } from '../../engine/cutover/contract.ts';
-import type { CutoverOrder } from '../../workflows/cutover.ts';
+import type { RunObserver } from '../../notify/notify.ts';
+import type { CutoverOrder, CutoverWatcher } from '../../workflows/cutover.ts';
 import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
 import { errorJson } from '../format.ts';
@@ -12,20 +13,36 @@ import { runWithProgress, type SpecContext } from './run-engine.ts';
 export async function runCutoverWithProgress(
   context: SpecContext,
   order: CutoverOrder,
+  observer?: RunObserver,
 ): Promise<Result | undefined> {
-  return withMetricsFile(context, 'cutover', async () => runIt(context, order));
+  return withMetricsFile(context, 'cutover', async () => runIt(context, order, observer));
 }
 
-async function runIt(context: SpecContext, order: CutoverOrder): Promise<Result | undefined> {
+async function runIt(
+  context: SpecContext,
+  order: CutoverOrder,
+  observer: RunObserver | undefined,
+): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
   const view = new CutoverLine(context.clock, order);
+  const watcher: CutoverWatcher = {
+    onStep: (step) => {
+      view.onStep(step);
+      observer?.onStep(step);
+    },
+    onProof: (progress) => {
+      view.onProof(progress);
+      observer?.onCompare(progress);
+    },
+  };
   let cutover: CutoverResult | undefined;
   const ran = await runWithProgress(context, {
     command: 'cutover',
     view,
+    observer,
     run: async (parts) => {
-      const result = await cutOverWithProof(parts, order, view);
+      const result = await cutOverWithProof(parts, order, watcher);
       const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...snapshot } =
         result;
       cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };

@@ -7,6 +7,7 @@ import type { Goal, RunParts, RunSnapshot } from '../../engine/run.ts';
 import { ServiceTime } from '../../cosmos/account/service-time.ts';
 import { CosmigError, DeadLetterError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/random.ts';
+import type { RunObserver } from '../../notify/notify.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { migrationName } from '../../spec/migration-name.ts';
@@ -49,12 +50,12 @@ export function skippedResult(command: string, spec: MigrationSpec): Result {
  */
 export async function runToGoal(
   context: SpecContext,
-  { command, goal }: { readonly command: string; readonly goal: Goal },
+  { command, goal, observer }: Omit<EngineRun, 'run' | 'view'> & { readonly goal: Goal },
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
   return withMetricsFile(context, command, async () =>
-    runWithProgress(context, { command, run: async (parts) => run(goal, parts) }),
+    runWithProgress(context, { command, observer, run: async (parts) => run(goal, parts) }),
   );
 }
 
@@ -64,6 +65,8 @@ export interface EngineRun {
   readonly command: string;
   readonly run: (parts: RunParts) => Promise<RunSnapshot>;
   readonly view?: LiveView;
+  /** Gets every snapshot as well. */
+  readonly observer?: Pick<RunObserver, 'onSnapshot'> | undefined;
 }
 
 /** What the live line and the progress objects show. Without a view they show what the engine moves. */
@@ -74,7 +77,7 @@ export interface LiveView {
 
 export async function runWithProgress(
   context: SpecContext,
-  { command, run, view = { line: runLine, picture: () => ({}) } }: EngineRun,
+  { command, run, observer, view = { line: runLine, picture: () => ({}) } }: EngineRun,
 ): Promise<Result | undefined> {
   const parts = runParts(context);
   const { spec } = parts;
@@ -82,7 +85,11 @@ export async function runWithProgress(
   if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skippedResult(command, spec);
   const progress = new Progress(context.out, view);
   try {
-    const snapshot = await run({ ...parts, onSnapshot: (taken) => progress.show(taken) });
+    const onSnapshot = (taken: RunSnapshot): void => {
+      observer?.onSnapshot(taken);
+      progress.show(taken);
+    };
+    const snapshot = await run({ ...parts, onSnapshot });
     progress.last = snapshot;
     refuseOpenLetters(snapshot);
     return { json: runJson(command, snapshot), text: runText(snapshot) };

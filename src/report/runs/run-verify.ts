@@ -4,6 +4,7 @@
  */
 import type { Result } from '../../cli/command.ts';
 import { CosmigError } from '../../lib/errors.ts';
+import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Verdict } from '../../verify/verdict.ts';
 import type { VerifyProgress } from '../../verify/verify.ts';
@@ -28,11 +29,19 @@ export interface VerifyOrder {
   readonly report?: string | undefined;
 }
 
-export async function runVerifyWithProgress(context: SpecContext, order: VerifyOrder): Promise<Result> {
-  return withMetricsFile(context, 'verify', async () => runIt(context, order));
+export async function runVerifyWithProgress(
+  context: SpecContext,
+  order: VerifyOrder,
+  observer?: RunObserver,
+): Promise<Result> {
+  return withMetricsFile(context, 'verify', async () => runIt(context, order, observer));
 }
 
-async function runIt(context: SpecContext, order: VerifyOrder): Promise<Result> {
+async function runIt(
+  context: SpecContext,
+  order: VerifyOrder,
+  observer: RunObserver | undefined,
+): Promise<Result> {
   const { signal, out } = context;
   const { level, fresh, repair, deadlineMs, report } = order;
   if (report !== undefined) refuseReport(report);
@@ -66,6 +75,7 @@ async function runIt(context: SpecContext, order: VerifyOrder): Promise<Result> 
       signal: within,
       onProgress: (progress) => {
         hasBegun = true;
+        observer?.onCompare(progress);
         show(progress);
       },
       onVerdict: (found, named) => {
@@ -88,6 +98,7 @@ async function runIt(context: SpecContext, order: VerifyOrder): Promise<Result> 
     if (error instanceof CosmigError) out.announce({ json: unfinishedJson(compared, error), text: '' });
     throw error;
   }
+  observer?.onVerdict(verdict);
   const findReplicator = (): Replicator => {
     if (repair) return 'repair';
     using ledger = Ledger.openReadonly(spec.ledger);

@@ -173,7 +173,7 @@ export const LEDGER_RULES: readonly Rule[] = [
   },
   {
     name: 'secrets-for-hooks',
-    edits: [{ file: 'src/workflows/hooks.ts', find: '    ...withoutSecrets(env),', replace: '    ...env,' }],
+    edits: [{ file: 'src/workflows/hooks.ts', find: '.filter(([name]) => !isSecret(name))', replace: '' }],
     test: 'test/integration/cutover/command/hooks.test.ts',
     by: 'no secret of cosmig',
   },
