@@ -71,6 +71,8 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       report === null ? null : of(report[side]),
     ]);
   const isRunning = running !== null;
+  // After a cutover that backed out, the operator lets the writers resume and starts another run.
+  const isOver = cutover?.state === 'backed out' && lastRun?.command !== 'cutover';
   const changes = {
     write: documents.written - documents.moved,
     move: documents.moved,
@@ -210,7 +212,7 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
     seconds(
       'writers_stopped_timestamp',
       'Since when a cutover has kept the writers of the application stopped.',
-      one(secondsOf(cutover?.stoppedSince)),
+      one(secondsOf(isOver ? null : cutover?.stoppedSince)),
     ),
   ];
 }

@@ -120,6 +120,24 @@ describe('figures', () => {
     expect(outcome()).toBe('service');
   });
 
+  test('a cutover that backed out -> writers count as stopped until another run has begun', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    const since = (): string | undefined =>
+      valueOf(readFacts(path, NOW_MS), 'writers_stopped_timestamp_seconds');
+    ledger.runs.begin({ command: 'cutover', pid: 1, nowMs: NOW_MS });
+    ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+    expect(since()).toBeUndefined();
+    ledger.migration.enter({ phase: 'ready' }, NOW_MS);
+    ledger.migration.enter({ phase: 'fencing' }, NOW_MS);
+    expect(since()).toBe(String(NOW_MS / 1000));
+    ledger.migration.enter({ phase: 'tailing', why: 'the deadline is over' }, NOW_MS);
+    expect(since()).toBe(String(NOW_MS / 1000));
+    ledger.runs.begin({ command: 'tail', pid: 1, nowMs: NOW_MS });
+    expect(since()).toBeUndefined();
+    ledger.close();
+  });
+
   test('every code of an error is a state of the outcome', () => {
     const codes = EXIT_CODES.flatMap(({ code }) => code ?? []);
     expect(OUTCOMES).toEqual(expect.arrayContaining(codes));

@@ -1,0 +1,145 @@
+/** A real Prometheus scrapes a migration: every alert rule and every expression of the dashboard finds its figures. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { CosmigRun } from '../../helpers/run-cosmig.ts';
+import { HAS_PROMETHEUS, Prometheus, promtool } from '../../helpers/prometheus/prometheus.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig, envOf, start } from '../../helpers/migration/typed.ts';
+import { putAll } from '../../helpers/migration/verify.ts';
+import { until } from '../../helpers/wait.ts';
+
+const FOLDER = fileURLToPath(new URL('../../../docs/operations/', import.meta.url));
+const RULES = join(FOLDER, 'alerts.yaml');
+
+interface Dashboard {
+  readonly panels: ReadonlyArray<{
+    readonly id: number;
+    readonly title: string;
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly targets: ReadonlyArray<{ readonly expr: string }>;
+  }>;
+}
+const { panels } = JSON.parse(readFileSync(join(FOLDER, 'grafana.json'), 'utf8')) as Dashboard;
+const expressions = panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr }) => [
+    title,
+    expr.replaceAll('$migration', '.*').replaceAll('$__rate_interval', '5s'),
+  ]),
+);
+
+const orders: Order[] = Array.from({ length: 400 }, (_none, n) => ({
+  id: `o${n}`,
+  customerId: `c${n % 9}`,
+  tenantId: `t${n % 40}`,
+}));
+
+describe.skipIf(!HAS_PROMETHEUS)(
+  'a migration under Prometheus (skipped where Debian’s package prometheus is missing)',
+  () => {
+    let move: Move;
+    let watch: CosmigRun;
+    let prometheus: Prometheus;
+    let pageUrl: URL;
+    const beganMs = Date.now();
+    /** Stands in for the node exporter: it serves the file of --metrics-file as it is. */
+    const exporter = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/plain; version=0.0.4');
+      response.end(existsSync(file()) ? readFileSync(file()) : '');
+    });
+    const file = (): string => join(dirname(move.ledgerPath), 'orders.prom');
+
+    beforeAll(async () => {
+      move = await Move.open({
+        settings: { avad: true },
+        source: { throughput: 4000 },
+        target: { throughput: 4000 },
+      });
+      await putAll(move, orders);
+      watch = new CosmigRun(['watch', '--json'], { env: envOf(move), clock: systemClock });
+      await until(() => watch.stdout.endsWith('\n'), { what: 'the address of the page' });
+      pageUrl = new URL((JSON.parse(watch.stdout) as { readonly url: string }).url);
+      exporter.listen(0, '127.0.0.1');
+      await once(exporter, 'listening');
+      const { port } = exporter.address() as AddressInfo;
+      const targets = { cosmig: pageUrl.host, node: `127.0.0.1:${port}` };
+      prometheus = await Prometheus.start({ targets, rules: RULES });
+    }, 60_000);
+
+    afterAll(async () => {
+      await prometheus[Symbol.asyncDispose]();
+      watch.press('SIGINT');
+      await watch.ended;
+      exporter.closeAllConnections();
+      exporter.close();
+      await move[Symbol.asyncDispose]();
+    });
+
+    /** Runs a command whose figures go to the file as well. */
+    const run = async (...argv: readonly string[]): Promise<number> =>
+      (await cosmig(move, ...argv, '--metrics-file', file())).code;
+    const seen = async (expr: string): Promise<void> => {
+      await until(async () => (await prometheus.now(expr)) !== undefined, { what: expr, timeoutMs: 20_000 });
+    };
+
+    test('from the copy to the cutover -> every expression has a value', async () => {
+      await seen('up{job="cosmig"} == 1');
+      expect(await run('copy', '--target-ru', '2000', '--source-ru', '2000')).toBe(0);
+      await seen('cosmig_command_exit_code{command="copy"} == 0');
+
+      const tail = start(move, 'tail', '--source-ru', '2000', '--target-ru', '2000');
+      await putAll(move, orders.slice(0, 50));
+      await seen('cosmig_feed_lag_seconds < 60');
+      await seen('rate(cosmig_documents_read_total{job="cosmig"}[5s]) > 0');
+      tail.kill('SIGKILL');
+      await tail.ended;
+      await seen('cosmig_last_run_outcome{cosmig_last_run_outcome="crashed"} == 1');
+      expect(await run('tail', '--until-caught-up')).toBe(0);
+      expect(await run('verify')).toBe(0);
+      await seen('cosmig_last_proof_timestamp_seconds');
+      expect(await run('cutover', '--on-fence', 'sleep 2', '--quiet-for', '1s', '--watch-writes', '1s')).toBe(
+        0,
+      );
+      await seen('cosmig_stage{cosmig_stage="done",job="cosmig"} == 1');
+
+      const without: string[] = [];
+      for (const [title = '', expr = ''] of expressions)
+        if ((await prometheus.range(expr, beganMs)).length === 0) without.push(`${title}: ${expr}`);
+      expect(without).toEqual([]);
+
+      // What an alert is about was there, whether or not it fired.
+      const names = new Set(readFileSync(RULES, 'utf8').match(/\bcosmig_\w+(?=[\s{[])/g));
+      expect(names.size).toBeGreaterThan(10);
+      for (const name of names) if ((await prometheus.range(name, beganMs)).length === 0) without.push(name);
+      expect(without).toEqual([]);
+      const rules = await prometheus.rules();
+      expect(rules.filter(({ trouble }) => trouble !== '')).toEqual([]);
+      expect(rules.length).toBeGreaterThan(10);
+    }, 120_000);
+
+    test('no scrape was refused, in the format that Prometheus asks for', async () => {
+      const failed = await prometheus.range('up == 0', beganMs);
+      expect(failed).toEqual([]);
+    });
+
+    test('promtool check metrics -> no complaint about names, help and types', async () => {
+      const answer = await fetch(new URL('/metrics', pageUrl));
+      expect(answer.headers.get('content-type')).toContain('version=0.0.4');
+      for (const text of [await answer.text(), readFileSync(file(), 'utf8')])
+        expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' });
+    });
+  },
+);
+
+test('dashboard: panels have an id of their own and do not overlap', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_none, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+});
