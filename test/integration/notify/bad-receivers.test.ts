@@ -1,0 +1,197 @@
+/** Receivers that are down, slow, failing or hanging: the run ends as without them. */
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { cosmig, envOf, start, withSpec } from '../../helpers/migration/typed.ts';
+import { briefly, NotificationReceiver } from '../../helpers/notify/receiver.ts';
+import { startCosmig } from '../../helpers/process/cosmig-process.ts';
+import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
+import { until } from '../../helpers/wait.ts';
+
+let move: Move;
+
+beforeAll(async () => {
+  move = await Move.open();
+  for (let n = 0; n < 10; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+}, 60_000);
+
+afterAll(async () => {
+  await move[Symbol.asyncDispose]();
+});
+
+const CATCH_UP = ['tail', '--until-caught-up', '--json'];
+
+async function catchUp(
+  env: Readonly<Record<string, string>>,
+  argv: readonly string[] = CATCH_UP,
+): Promise<Ran> {
+  await move.put({ id: '1', customerId: 'c1', tenantId: 't1', at: systemClock.now() });
+  return runCosmig(withSpec(argv), { env: { ...envOf(move), ...env }, clock: systemClock });
+}
+
+/** The warnings of a run, and what is not about notifications. */
+function warningsOf({ stderr }: Ran): string[] {
+  const lines = stderr.split('\n').filter((line) => line !== '');
+  return lines
+    .map((line) => JSON.parse(line) as { level?: string; message?: string })
+    .flatMap(({ level, message = '' }) => (level === 'warn' ? [message] : []));
+}
+
+/** The run reached its goal, and warned once. */
+function expectUnharmed(ran: Ran, why: RegExp): void {
+  expect(ran.code).toBe(0);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    command: 'tail',
+    complete: true,
+    documents: { written: 1 },
+  });
+  expect(warningsOf(ran)).toEqual([expect.stringMatching(why)]);
+  expect(ran.stderr + ran.stdout).not.toContain('hidden');
+}
+
+test('notify: a receiver that is down -> the run is done, and warns once', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  const ran = await catchUp({ COSMIG_NOTIFY: `http://user:hidden@127.0.0.1:${port}/hidden?hidden` });
+  expectUnharmed(
+    ran,
+    /^a notification was not delivered to http:\/\/127\.0\.0\.1:\d+: it was too slow at the end of the run; the run does not need it$/,
+  );
+}, 60_000);
+
+test.each([
+  ['never answers', () => 'hangs' as const],
+  ['answers after 30 s', async () => systemClock.sleep(30_000, new AbortController().signal).then(() => 200)],
+])(
+  'notify: a receiver that %s -> the run is done, and warns once',
+  async (_what, answer) => {
+    await using receiver = await NotificationReceiver.open();
+    receiver.answer = answer;
+    const ran = await catchUp({ COSMIG_NOTIFY: receiver.url });
+    expectUnharmed(ran, /it was too slow at the end of the run/);
+    expect(receiver.notifications.map(briefly)).toEqual(['end: 0']);
+  },
+  60_000,
+);
+
+test('notify: a receiver that answers 500 and then 200 -> the same notification twice, no warning', async () => {
+  await using receiver = await NotificationReceiver.open();
+  receiver.answer = (nth) => (nth === 1 ? 500 : 200);
+  const ran = await catchUp({ COSMIG_NOTIFY: receiver.url });
+  expect([ran.code, warningsOf(ran)]).toEqual([0, []]);
+  expect(receiver.notifications.map(briefly)).toEqual(['end: 0', 'end: 0']);
+  expect(receiver.arrived[0]?.headers['cosmig-id']).toBe(receiver.arrived[1]?.headers['cosmig-id']);
+  // Without a secret there is no signature that could be mistaken for one.
+  expect(receiver.arrived[0]?.headers).not.toHaveProperty('cosmig-signature');
+}, 60_000);
+
+test.each([404, 302])(
+  'notify: a receiver that answers %d -> it is not asked again',
+  async (status) => {
+    await using receiver = await NotificationReceiver.open();
+    receiver.answer = () => status;
+    expectUnharmed(await catchUp({ COSMIG_NOTIFY: receiver.url }), new RegExp(`it answered ${status}`));
+    expect(receiver.arrived).toHaveLength(1);
+  },
+  60_000,
+);
+
+test('notify: a command that hangs, that fails -> the run is done, and warns once', async () => {
+  for (const command of ['sleep 60', 'echo no >&2; exit 1'])
+    expectUnharmed(
+      await catchUp({ COSMIG_NOTIFY_COMMAND: command }),
+      /^a notification was not delivered to the command of --notify-command: /,
+    );
+}, 90_000);
+
+test('notify: a cutover whose receiver never answers -> commits', async () => {
+  await using other = await Move.open();
+  await other.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(other, 'copy')).code).toBe(0);
+  expect((await cosmig(other, 'verify', '--deadline', '5s')).code).toBe(0);
+  await using receiver = await NotificationReceiver.open();
+  receiver.answer = () => 'hangs';
+  const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s', '--json'];
+  const ran = await runCosmig(withSpec(argv), {
+    env: { ...envOf(other), COSMIG_NOTIFY: receiver.url },
+    clock: systemClock,
+  });
+  expect(ran.code).toBe(0);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ phase: 'committed', complete: true, lateWrites: [] });
+  expect(warningsOf(ran)).toHaveLength(1);
+  expect(receiver.notifications.map(briefly)).toEqual(['cutover: gate passed']);
+}, 60_000);
+
+test('notify: Ctrl-C -> the end is notified; Ctrl-C again -> receivers are not waited for', async () => {
+  await using receiver = await NotificationReceiver.open();
+  const env = { ...envOf(move), COSMIG_NOTIFY: receiver.url };
+  const begin = async (at: string): Promise<CosmigRun> => {
+    const run = new CosmigRun(withSpec(['tail', '--json']), { env, clock: systemClock });
+    await move.put({ id: '2', customerId: 'c2', tenantId: 't2', at });
+    await until(async () => (await move.documents(move.target)).some((one) => one['at'] === at), {
+      what: 'the tail',
+    });
+    return run;
+  };
+  const run = await begin('first');
+  run.press('SIGINT');
+  expect((await run.ended).code).toBe(130);
+  expect(receiver.notifications.at(-1)).toMatchObject({
+    event: 'end',
+    end: { exitCode: 130, outcome: 'canceled' },
+  });
+  receiver.answer = () => 'hangs';
+  const arrived = receiver.arrived.length;
+  const again = await begin('second');
+  again.press('SIGINT');
+  await until(() => receiver.arrived.length > arrived, { what: 'the end to be posted' });
+  again.press('SIGINT');
+  expect((await again.ended).code).toBe(130);
+}, 60_000);
+
+test('notify: another run holds the ledger -> skipped is not notified, refused is', async () => {
+  await using receiver = await NotificationReceiver.open();
+  await using tail = start(move, 'tail');
+  await until(async () => (await cosmig(move, 'tail', '--until-caught-up')).code === 3, {
+    what: 'the tail to begin',
+  });
+  const skipped = await catchUp({ COSMIG_NOTIFY: receiver.url }, [...CATCH_UP, '--skip-if-running']);
+  expect([skipped.code, receiver.arrived]).toEqual([0, []]);
+  const refused = await catchUp({ COSMIG_NOTIFY: receiver.url });
+  expect([refused.code, receiver.notifications.map(briefly)]).toEqual([3, ['end: 3']]);
+  tail.kill('SIGTERM');
+  await tail.ended;
+}, 60_000);
+
+test('notify: SIGKILL -> what was sent has arrived, and the next run is not harmed', async () => {
+  await using other = await Move.open();
+  for (let n = 0; n < 10; n += 1) await other.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
+  await using receiver = await NotificationReceiver.open();
+  await using copy = startCosmig(withSpec(['copy']), { ...envOf(other), COSMIG_NOTIFY: receiver.url });
+  await until(() => receiver.arrived.length > 0, { what: 'the first notification', timeoutMs: 30_000 });
+  copy.kill('SIGKILL');
+  await copy.ended;
+  expect(receiver.notifications[0]).toMatchObject({ number: 1, event: 'phase', phase: 'copying' });
+  const before = receiver.arrived.length;
+  const ran = await runCosmig(withSpec(['copy']), {
+    env: { ...envOf(other), COSMIG_NOTIFY: receiver.url },
+    clock: systemClock,
+  });
+  expect(ran.code).toBe(0);
+  expect(receiver.notifications.slice(before).map(briefly).at(-1)).toBe('end: 0');
+  expect(receiver.notifications.at(-1)?.run).not.toBe(receiver.notifications[0]?.run);
+}, 60_000);
+
+test.each([
+  ['--notify', 'http://example.com/hidden'],
+  ['--notify', 'hidden'],
+  ['--notify-secret', 'hidden'],
+])('notify: %s %s -> refused, without repeating it', async (...flags) => {
+  const ran = await catchUp({}, [...CATCH_UP, ...flags]);
+  expect(ran.code).toBe(2);
+  expect(ran.stdout + ran.stderr).not.toContain('hidden');
+});
