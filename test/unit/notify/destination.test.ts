@@ -16,7 +16,7 @@ describe('destination', () => {
     const destination = readDestination(url);
     expect(destination.origin).toBe(origin);
     expect(destination.revealUrl().href).toBe(new URL(url).href);
-    for (const shown of [safeStringify(destination), inspect(destination), inspect({ ...destination })])
+    for (const shown of [safeStringify(destination), inspect(destination), inspect([destination])])
       expect(shown).not.toContain('hidden');
   });
 
