@@ -24,7 +24,7 @@ const LOOKUPS = 100_000;
 /** The size of a key value in the ledger: `tenant-000000`, its type and its length. */
 const KEY_BYTES = 16;
 
-const SPEC: MigrationSpec = {
+export const SPEC: MigrationSpec = {
   source: { endpoint: 'https://bench.example/', database: 'bench', container: 'source' },
   target: { endpoint: 'https://bench.example/', database: 'bench', container: 'target' },
   partitionKey: ['/tenantId'],

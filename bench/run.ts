@@ -15,6 +15,7 @@ import { benchLedger } from './ledger.ts';
 import { benchMetered } from './metered.ts';
 import { pinSelf } from './pinning.ts';
 import { benchPlan } from './plan.ts';
+import { benchWatch } from './watch.ts';
 import { formatTable } from './report.ts';
 import type { Result } from './report.ts';
 import { benchTail } from './tail.ts';
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   tail: benchTail,
   verify: benchVerify,
   plan: benchPlan,
+  watch: benchWatch,
   cutover: benchCutover,
 };
 

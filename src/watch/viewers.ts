@@ -12,8 +12,8 @@ const RETRY_MS = 1000;
 
 export class Viewers {
   readonly #viewers = new Set<ServerResponse>();
-  /** Viewers that have not read the last message yet. */
-  readonly #behind = new Set<ServerResponse>();
+  /** Viewers that have not read the last message yet, and whether they have missed a later one. */
+  readonly #behind = new Map<ServerResponse, { hasMissed: boolean }>();
   #sent: Parts = {};
 
   get size(): number {
@@ -30,8 +30,9 @@ export class Viewers {
       this.#behind.delete(response);
     });
     response.on('drain', () => {
+      const hasMissed = this.#behind.get(response)?.hasMissed ?? false;
       this.#behind.delete(response);
-      this.#write(response, event('parts', this.#sent));
+      if (hasMissed) this.#write(response, event('parts', this.#sent));
     });
     this.#sent = { ...this.#sent, ...parts };
     this.#write(response, event('parts', this.#sent));
@@ -43,7 +44,11 @@ export class Viewers {
     this.#sent = { ...this.#sent, ...parts };
     // Also when nothing has changed: a page that receives nothing for a while takes its connection for broken.
     const message = event('parts', Object.fromEntries(changed));
-    for (const viewer of this.#viewers) if (!this.#behind.has(viewer)) this.#write(viewer, message);
+    for (const viewer of this.#viewers) {
+      const behind = this.#behind.get(viewer);
+      if (behind === undefined) this.#write(viewer, message);
+      else behind.hasMissed = true;
+    }
   }
 
   /** Sends the last state with the information that no more will come, and closes the connections. */
@@ -53,7 +58,7 @@ export class Viewers {
   }
 
   #write(viewer: ServerResponse, message: string): void {
-    if (!viewer.write(message)) this.#behind.add(viewer);
+    if (!viewer.write(message)) this.#behind.set(viewer, { hasMissed: false });
   }
 }
 

@@ -221,6 +221,20 @@ describe('what viewers receive', () => {
     viewer.close();
   });
 
+  test('a state that is too large for one write -> sent once', async () => {
+    const shown = new Facts();
+    shown.now = { now: 'x'.repeat(300_000) };
+    const { clock, url } = await start(shown);
+    const viewer = await view(url);
+    await until(() => viewer.events.length === 1, { what: 'the first event' });
+    for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+    expect(viewer.events).toHaveLength(1);
+    await second(clock);
+    await until(() => viewer.events.length === 2, { what: 'the next second' });
+    expect(dataOf(viewer.events[1])).toEqual({});
+    viewer.close();
+  });
+
   test('the server ends -> the last state, and that it was the last', async () => {
     const shown = new Facts();
     const { url } = await start(shown);
