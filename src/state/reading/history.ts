@@ -48,6 +48,7 @@ export class HistoryStore {
       ),
       add: database.prepare('INSERT OR REPLACE INTO history (at_ms, figures) VALUES (?, ?)'),
       remove: database.prepare('DELETE FROM history WHERE at_ms = ?'),
+      removeFrom: database.prepare('DELETE FROM history WHERE at_ms >= ?'),
       // The last moment of each step remains.
       thin: database.prepare(
         'DELETE FROM history WHERE at_ms NOT IN (SELECT max(at_ms) FROM history GROUP BY at_ms / CAST(? AS INTEGER))',
@@ -59,9 +60,9 @@ export class HistoryStore {
   /** Adds a moment. It replaces the newest one if that is less than a step after the one before it. */
   add({ atMs, ...figures }: HistoryEntry): void {
     this.#transactions.run(() => {
+      // After a clock was set back, later moments are those of a clock that was ahead.
+      this.#sql.removeFrom.run(atMs);
       const { first, last, moments } = this.#ends();
-      // A clock that was set back would put moments between older ones; what was recorded stays.
-      if (moments > 0 && atMs <= last) return;
       const stepMs = stepOf(atMs - (moments === 0 ? atMs : first));
       const before = this.#sql.last.get(last);
       if (moments > 1 && before !== undefined && atMs - number(before, 'at_ms') <= stepMs)
