@@ -42,8 +42,16 @@ export interface SideReport {
   readonly allowedRu: number | null;
   /** RU/s of the container; null: it has none of its own. */
   readonly containerRu: number | null;
+  /** How long the requests took; absent in reports of an older cosmig. */
+  readonly durations?: DurationCounts;
   /** The physical partitions as they are now, in the order of the key space. */
   readonly ranges: readonly RangeReport[];
+}
+
+/** Requests by their duration; src/cosmos/load/durations.ts has the bounds. */
+export interface DurationCounts {
+  readonly counts: readonly number[];
+  readonly sumMs: number;
 }
 
 export interface RangeReport {

@@ -7,6 +7,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { troubleOf } from '../transport/trouble.ts';
+import { Durations } from './durations.ts';
 import { FairQueue } from './fair-queue.ts';
 import { RangeLimit, type Load } from './range-limit.ts';
 import { retrying, type Patience } from './retry.ts';
@@ -46,6 +47,8 @@ export class Governor {
   readonly budget: RuBudget;
   /** Number of operations that were refused with 429. */
   throttled = 0;
+  /** How long the requests took, from sending to the reply. */
+  readonly durations = new Durations();
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits = new Map<string, RangeLimit>();
@@ -111,6 +114,7 @@ export class Governor {
     if (reserved?.length === 0) this.#reserved.delete(range);
     this.budget.charge(ofSide, load.chargeRu);
     this.throttled += load.throttled;
+    if (load.elapsedMs !== undefined) this.durations.add(load.elapsedMs);
     // The range may have split since the request was sent. Its new ranges have already inherited what was learned.
     const limit = this.#limits.get(range);
     limit?.budget.charge(ofRange, load.chargeRu);
@@ -129,6 +133,7 @@ export class Governor {
   ): Promise<T> {
     const once = async (): Promise<T> => {
       await this.#admitted(range, signal);
+      const sentMs = this.#clock.monotonicMs();
       let load: Load = { chargeRu: 0, operations: 1, throttled: 0, retryAfterMs: undefined };
       try {
         const result = await request();
@@ -142,6 +147,8 @@ export class Governor {
         }
         throw error;
       } finally {
+        // `load` has no time: the averages of the range are about batches.
+        this.durations.add(this.#clock.monotonicMs() - sentMs);
         this.observe(range, load);
       }
     };

@@ -185,6 +185,7 @@ function reportOf({ governor, facts, ranges }: Side): SideReport {
     throttled: governor.throttled,
     allowedRu: governor.budget.rate ?? null,
     containerRu: ruOf(facts.throughput) ?? null,
+    durations: governor.durations.current,
     ranges: ranges.list.map(({ id, min, max }) => {
       const { ru, ...use } = governor.useOf(id);
       return { id, min, max, ru: rounded(ru), ...use };

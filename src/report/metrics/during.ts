@@ -1,14 +1,12 @@
 /** `--metrics-file`: keeps the figures of a migration in a file while a command works on it, and after it has ended. */
 import type { Context } from '../../cli/command.ts';
-import { CosmigError } from '../../lib/errors.ts';
+import { asCosmigError } from '../../lib/errors.ts';
 import { readVersion } from '../../lib/version.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 
 /** Prometheus scrapes every 15 s or more rarely. */
 const WRITE_EVERY_MS = 5000;
-/** The exit code of an error that no part of cosmig has thrown on purpose. */
-const BUG = 70;
 
 type MetricsContext = Pick<SpecInput, 'options' | 'env'> & Pick<Context, 'clock' | 'log'>;
 
@@ -46,7 +44,7 @@ export async function withMetricsFile<T>(
   try {
     return await body();
   } catch (error) {
-    exitCode = error instanceof CosmigError ? error.exitCode : BUG;
+    exitCode = asCosmigError(error).exitCode;
     throw error;
   } finally {
     over.abort(new Error('the command is over'));

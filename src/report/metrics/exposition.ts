@@ -5,12 +5,13 @@
 import type { MetricsFormat } from '../../watch/accept.ts';
 
 export type Labels = Readonly<Record<string, string>>;
-export type Sample = readonly [labels: Labels, value: number | null];
+export type Sample = readonly [labels: Labels, value: number | null, suffix?: HistogramSuffix];
+type HistogramSuffix = '_bucket' | '_count' | '_sum';
 
 export interface Metric {
   /** Without the prefix `cosmig_`, and without the suffixes `_total` of a counter and `_info`. */
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'info' | 'stateset';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'info' | 'stateset';
   /** The last word of the name. */
   readonly unit?: 'seconds';
   readonly help: string;
@@ -28,16 +29,18 @@ function textOf({ name, type, unit, help, samples }: Metric, format: MetricsForm
   if (known.length === 0) return '';
   const family = `cosmig_${name}`;
   const full = `${family}${SUFFIXES[type]}`;
-  const lines = known.map(([labels, value]) => `${full}${labelText(labels)} ${value}\n`).join('');
+  const lines = known
+    .map(([labels, value, suffix = '']) => `${full}${suffix}${labelText(labels)} ${value}\n`)
+    .join('');
   if (format === 'prometheus') {
-    const older = type === 'counter' ? 'counter' : 'gauge';
+    const older = type === 'counter' || type === 'histogram' ? type : 'gauge';
     return `# HELP ${full} ${escaped(help)}\n# TYPE ${full} ${older}\n${lines}`;
   }
   const unitLine = unit === undefined ? '' : `# UNIT ${family} ${unit}\n`;
   return `# TYPE ${family} ${type}\n${unitLine}# HELP ${family} ${quotable(help)}\n${lines}`;
 }
 
-const SUFFIXES = { counter: '_total', gauge: '', info: '_info', stateset: '' } as const;
+const SUFFIXES = { counter: '_total', gauge: '', histogram: '', info: '_info', stateset: '' } as const;
 
 function labelText(labels: Labels): string {
   const entries = Object.entries(labels);

@@ -3,7 +3,8 @@
  * key value; what happened at some time is the time and not an age, so that it stays true in a file that a crashed run
  * has left behind.
  */
-import type { SideReport } from '../../state/runs.ts';
+import { DURATION_BOUNDS_MS } from '../../cosmos/load/durations.ts';
+import type { DurationCounts, SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
@@ -66,10 +67,7 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
   const stage = stageOf(facts);
   const one = (value: number | null): readonly Sample[] => [[name, value]];
   const bySide = (of: (side: SideReport) => number | null): readonly Sample[] =>
-    (['source', 'target'] as const).map((side) => [
-      { ...name, side },
-      report === null ? null : of(report[side]),
-    ]);
+    SIDES.map((side) => [{ ...name, side }, report === null ? null : of(report[side])]);
   const isRunning = running !== null;
   // After a cutover that backed out, the operator lets the writers resume and starts another run.
   const isOver = cutover?.state === 'backed out' && lastRun?.command !== 'cutover';
@@ -110,6 +108,13 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       [{ ...name, side: 'source' }, status.ru.source],
       [{ ...name, side: 'target' }, status.ru.target],
     ]),
+    {
+      name: 'request_duration_seconds',
+      type: 'histogram',
+      unit: 'seconds',
+      help: 'How long the requests of the last run took: pages of the feeds, reads, and batches of writes.',
+      samples: SIDES.flatMap((side) => histogramOf({ ...name, side }, report?.[side].durations)),
+    },
     gauge(
       'allowed_request_units_per_second',
       'Request units a second that the last run may use.',
@@ -215,6 +220,26 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       one(secondsOf(isOver ? null : cutover?.stoppedSince)),
     ),
   ];
+}
+
+const SIDES = ['source', 'target'] as const;
+
+/** A histogram counts the durations up to each bound, those of smaller bounds included. */
+function histogramOf(labels: Labels, durations: DurationCounts | undefined): Sample[] {
+  if (durations === undefined) return [];
+  let total = 0;
+  const buckets = durations.counts.map((count, index): Sample => {
+    const boundMs = DURATION_BOUNDS_MS[index];
+    total += count;
+    return [{ ...labels, le: boundMs === undefined ? '+Inf' : boundText(boundMs) }, total, '_bucket'];
+  });
+  return [...buckets, [labels, total, '_count'], [labels, durations.sumMs / 1000, '_sum']];
+}
+
+/** A bound is the same text in both formats, so it is the text that OpenMetrics demands: 1 is `1.0`. */
+function boundText(boundMs: number): string {
+  const text = String(boundMs / 1000);
+  return text.includes('.') ? text : `${text}.0`;
 }
 
 /** How a run can end: the codes of the errors, and what has no error. */

@@ -96,11 +96,15 @@ export class Prometheus implements AsyncDisposable {
     return server;
   }
 
-  /** Evaluates an expression twice a second since `sinceMs`; throws what Prometheus complains about. */
+  /**
+   * Evaluates an expression twice a second since `sinceMs`; returns the series that have a number. Throws what Prometheus
+   * complains about.
+   */
   async range(expr: string, sinceMs: number): Promise<readonly Series[]> {
     const [start, end] = [sinceMs / 1000, Date.now() / 1000].map(String);
-    return (await this.#ask('query_range', { query: expr, start: start ?? '', end: end ?? '', step: '0.5' }))
-      .data.result;
+    const parameters = { query: expr, start: start ?? '', end: end ?? '', step: '0.5' };
+    const { data } = await this.#ask('query_range', parameters);
+    return data.result.filter(({ values }) => values.some(([, value]) => value !== 'NaN'));
   }
 
   /** The newest value of an expression; undefined: it has none. */

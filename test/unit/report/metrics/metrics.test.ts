@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODES } from '../../../../src/cli/exit-codes.ts';
+import { Durations } from '../../../../src/cosmos/load/durations.ts';
 import { exposition } from '../../../../src/report/metrics/exposition.ts';
 import { metricsOf, OUTCOMES } from '../../../../src/report/metrics/metrics.ts';
 import { readFacts, type Facts } from '../../../../src/report/watch/facts.ts';
@@ -120,6 +121,35 @@ describe('figures', () => {
     expect(outcome()).toBe('service');
   });
 
+  test('durations of requests -> counts up to each bound, and their sum', () => {
+    const facts = factsOf((ledger) => {
+      copying(ledger);
+      const durations = new Durations();
+      for (const ms of [4, 20, 30_000]) durations.add(ms);
+      const source = { ...NO_LOAD.source, durations: durations.current };
+      ledger.runs.report({
+        atMs: NOW_MS,
+        ...NO_LOAD,
+        source,
+        lagSeconds: null,
+        waitsFor: null,
+        expected: null,
+      });
+    });
+    const of = (name: string, labels = ''): string | undefined =>
+      valueOf(facts, `request_duration_seconds_${name}`, labels);
+    expect(['0.005', '0.01', '0.025', '10.0', '+Inf'].map((le) => of('bucket', `le="${le}"`))).toEqual([
+      '1',
+      '1',
+      '2',
+      '2',
+      '3',
+    ]);
+    expect([of('count'), of('sum')]).toEqual(['3', '30.024']);
+    // Reports of an older cosmig have none.
+    expect(of('count', 'target')).toBeUndefined();
+  });
+
   test('a cutover that backed out -> writers count as stopped until another run has begun', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     const ledger = openLedger(path);
@@ -163,6 +193,16 @@ describe('formats', () => {
     { name: 'a', type: 'info', help: 'Is "a" \\ b?\nYes.', samples: [[{ v: 'say "hi"\\\n' }, 1]] },
     { name: 'b', type: 'counter', help: 'B.', samples: [[{}, 2]] },
     { name: 'c_seconds', type: 'gauge', unit: 'seconds', help: 'C.', samples: [[{}, 0.5]] },
+    {
+      name: 'h_seconds',
+      type: 'histogram',
+      unit: 'seconds',
+      help: 'H.',
+      samples: [
+        [{ le: '1.0' }, 3, '_bucket'],
+        [{}, 4, '_count'],
+      ],
+    },
     { name: 'd', type: 'stateset', help: 'D.', samples: [[{ cosmig_d: 'x' }, 1]] },
     { name: 'e', type: 'gauge', help: 'E.', samples: [[{}, null]] },
     { name: 'f', type: 'gauge', help: 'F.', samples: [[{}, Infinity]] },
@@ -180,6 +220,11 @@ cosmig_b_total 2
 # UNIT cosmig_c_seconds seconds
 # HELP cosmig_c_seconds C.
 cosmig_c_seconds 0.5
+# TYPE cosmig_h_seconds histogram
+# UNIT cosmig_h_seconds seconds
+# HELP cosmig_h_seconds H.
+cosmig_h_seconds_bucket{le="1.0"} 3
+cosmig_h_seconds_count 4
 # TYPE cosmig_d stateset
 # HELP cosmig_d D.
 cosmig_d{cosmig_d="x"} 1
@@ -199,6 +244,10 @@ cosmig_b_total 2
 # HELP cosmig_c_seconds C.
 # TYPE cosmig_c_seconds gauge
 cosmig_c_seconds 0.5
+# HELP cosmig_h_seconds H.
+# TYPE cosmig_h_seconds histogram
+cosmig_h_seconds_bucket{le="1.0"} 3
+cosmig_h_seconds_count 4
 # HELP cosmig_d D.
 # TYPE cosmig_d gauge
 cosmig_d{cosmig_d="x"} 1
