@@ -6,6 +6,7 @@ import { referenceFiles } from '../scripts/reference-pages.ts';
 import { exportedNames } from '../scripts/reference-library.ts';
 import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import * as errors from '../src/lib/errors.ts';
+import { ERROR } from '../src/report/json/run-results.ts';
 import * as library from '../src/index.ts';
 
 const FOLDER = fileURLToPath(new URL('../docs/reference/', import.meta.url));
@@ -32,6 +33,11 @@ describe('docs/reference', () => {
     const names = new Set(exportedNames().map(([name]) => name));
     expect([...names]).toEqual(expect.arrayContaining(Object.keys(library)));
     for (const name of names) expect(files.get('library.md')).toContain(`\n## ${name}\n`);
+  });
+
+  test('exit codes: the code of each is a value of error.code in the schemas', () => {
+    const { enum: codes } = ERROR.members.code.json;
+    expect(codes).toEqual(expect.arrayContaining(EXIT_CODES.flatMap(({ code }) => code ?? [])));
   });
 
   test('exit codes: every error class has its row', () => {

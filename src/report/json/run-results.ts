@@ -12,6 +12,7 @@ const CODES = [
   'service',
   'ledger',
   'budget',
+  'after-commit',
   'internal',
   'canceled',
 ] as const;

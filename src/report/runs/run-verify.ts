@@ -3,6 +3,7 @@
  * share this module.
  */
 import type { Result } from '../../cli/command.ts';
+import type { RunSnapshot } from '../../engine/progress/snapshot.ts';
 import { CosmigError } from '../../lib/errors.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
@@ -86,7 +87,8 @@ async function runIt(
   try {
     if (repair) {
       const { compareAndRepair } = await import('../../workflows/repair.ts');
-      verdict = await compareAndRepair(parts, compare);
+      const onSnapshot = (snapshot: RunSnapshot): void => observer?.onSnapshot(snapshot);
+      verdict = await compareAndRepair({ ...parts, onSnapshot }, compare);
     } else {
       checkLedger(spec.ledger);
       verdict = await compare('as asked', signal);

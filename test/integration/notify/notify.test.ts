@@ -129,6 +129,20 @@ test('notify: a cutover backs out, dead letters, differences -> their reasons, a
       receiver.arrived.map(({ body }) => body.toString()).filter((body) => CONFIDENTIAL.test(body)),
     ).toEqual([]);
 
+    const times = ['--quiet-for', '1s', '--watch-writes', '1s'];
+    const [code, steps] = await run('cutover', '--writers-stopped', '--on-commit', 'exit 4', ...times);
+    expect([code, steps.slice(-2)]).toEqual([9, ['cutover: committed', 'end: 9']]);
+    expect(receiver.notifications.at(-1)).toMatchObject({
+      phase: 'committed',
+      end: { outcome: 'after-commit' },
+    });
+    // The next one does what is left.
+    expect(await run('cutover', '--writers-stopped', '--on-commit', 'true', ...times)).toEqual([
+      0,
+      ['cutover: application switched', 'cutover: watch ended', 'end: 0'],
+    ]);
+    expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
+
     const given = readFileSync(log, 'utf8');
     const lines = given.split('\n').filter((line) => line.startsWith('{'));
     expect(lines).toEqual(receiver.arrived.map(({ body }) => body.toString()));
