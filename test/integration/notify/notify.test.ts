@@ -6,10 +6,15 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { NOTIFICATION } from '../../../src/report/json/notification.ts';
+import { readDestination } from '../../../src/notify/destination.ts';
+import { postTo } from '../../../src/notify/post.ts';
+import { readDoc } from '../../helpers/docs/doc-blocks.ts';
 import { faultsOf } from '../../helpers/docs/json-schema.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf, typed, withSpec } from '../../helpers/migration/typed.ts';
 import { briefly, NotificationReceiver } from '../../helpers/notify/receiver.ts';
+import { notificationOf } from '../../helpers/notify/notification.ts';
+import { until } from '../../helpers/wait.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 
 const SECRET = 'a secret of at least sixteen characters';
@@ -153,3 +158,71 @@ test('notify: a cutover backs out, dead letters, differences -> their reasons, a
     rmSync(folder, { recursive: true, force: true });
   }
 }, 120_000);
+
+test('notify: the source is written to after the stop and after the commit -> notified, without ids', async () => {
+  await using move = await filled();
+  await using receiver = await NotificationReceiver.open();
+  const env = { COSMIG_NOTIFY: receiver.url };
+  expect((await notified(move, {}, 'copy')).code).toBe(0);
+  expect((await notified(move, {}, 'verify', '--deadline', '5s')).code).toBe(0);
+  const write = async (): Promise<void> =>
+    move.put({ id: 'confidential-late', customerId: 'x', tenantId: 'confidential-1', at: systemClock.now() });
+  const seen = (step: string): boolean =>
+    receiver.notifications.some(({ cutover }) => cutover?.step === step);
+
+  const times = ['--quiet-for', '2s', '--deadline', '6s', '--watch-writes', '4s'];
+  const late = notified(move, env, 'cutover', '--writers-stopped', ...times);
+  await until(() => seen('writers stopped'), { what: 'the stop', timeoutMs: 20_000 });
+  const over = new AbortController();
+  const writing = (async (): Promise<void> => {
+    while (!over.signal.aborted) await write();
+  })();
+  const { code } = await late;
+  over.abort();
+  await writing;
+  expect(code).toBe(3);
+  expect(seen('fence restarted') || seen('drained')).toBe(true);
+  expect(receiver.notifications.find(({ cutover }) => cutover?.step === 'backed out')).toMatchObject({
+    cutover: { reason: 'the cutover did not finish in time' },
+  });
+
+  receiver.arrived.length = 0;
+  const committing = notified(move, env, 'cutover', '--writers-stopped', ...times);
+  await until(() => seen('committed'), { what: 'the commit', timeoutMs: 20_000 });
+  await write();
+  expect((await committing).code).toBe(4);
+  expect(receiver.notifications.map(briefly).slice(-3)).toEqual([
+    'cutover: late writes',
+    'cutover: watch ended',
+    'end: 4',
+  ]);
+  expect(receiver.arrived.filter(({ body }) => CONFIDENTIAL.test(body.toString()))).toEqual([]);
+}, 120_000);
+
+test('notify: the receiver of docs/operations.md -> accepts what cosmig signs, and nothing else', async () => {
+  await using receiver = await NotificationReceiver.open();
+  const clock = systemClock;
+  const destination = readDestination(receiver.url);
+  const sender = postTo(destination, { secret: SECRET, clock, version: '1' });
+  await sender.deliver(notificationOf(1), new AbortController().signal);
+  const [arrived] = receiver.arrived;
+  if (arrived === undefined) throw new Error('nothing has arrived');
+  const { headers, body } = arrived;
+  const block = readDoc('docs/operations.md').blocks.find(({ text }) => text.includes('isGenuine'));
+  const { isGenuine } = (await import(`data:text/javascript,${encodeURIComponent(block?.text ?? '')}`)) as {
+    isGenuine: (request: object) => boolean;
+  };
+  const request = { headers, body, secret: SECRET, nowMs: clock.now() };
+  expect(isGenuine(request)).toBe(true);
+  const later = String(Number(headers['cosmig-timestamp']) + 200);
+  for (const wrong of [
+    { secret: `${SECRET}.` },
+    { body: Buffer.concat([body, Buffer.from(' ')]) },
+    { headers: { ...headers, 'cosmig-timestamp': later } },
+    { headers: { ...headers, 'cosmig-signature': undefined } },
+    { headers: { ...headers, 'cosmig-signature': 'v1=' } },
+    { nowMs: clock.now() + 301_000 },
+    { nowMs: clock.now() - 301_000 },
+  ])
+    expect(isGenuine({ ...request, ...wrong })).toBe(false);
+});
