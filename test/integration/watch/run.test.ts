@@ -62,7 +62,7 @@ test('copy and tail --watch -> the page is served while they run, and ends with 
 test('watch --json -> one object with the address of the page; Ctrl-C ends it', async () => {
   const port = await freePort();
   await using watch = startCosmig(['watch', '--json', '--port', String(port)], envOf(move));
-  await until(async () => (await metricsAt(port)).includes('# EOF'), { what: 'the page' });
+  await until(async () => (await metricsAt(port)).includes('cosmig_build_info'), { what: 'the page' });
   watch.kill('SIGINT');
   const { code, stdout } = await watch.ended;
   const [first = ''] = stdout.split('\n');
