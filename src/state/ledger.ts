@@ -17,6 +17,7 @@ import {
   withDatabaseErrors,
 } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
+import { withLazyStatements } from '../lib/sqlite/lazy-statements.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { createPrivately, isLogMissing } from '../lib/sqlite/file.ts';
@@ -161,7 +162,8 @@ export class Ledger {
     const database = withDatabaseErrors(openDatabase({ path, readonly: true }));
     try {
       migrate(database, 'ledger');
-      const ledger = new Ledger(database, null);
+      checkTables(database, 'ledger');
+      const ledger = new Ledger(withLazyStatements(database), null);
       ledger.atOnce(() => checkRows(database, TABLES_OF_READERS));
       ledger.#readSmallTables();
       return ledger;

@@ -12,6 +12,9 @@ import { NotReadyError } from '../errors.ts';
 /** An open database. */
 export type Database = SqliteDatabase.Database;
 
+/** A prepared statement. */
+export type PreparedStatement = SqliteDatabase.Statement;
+
 /** The constructor of a database, and the class of the errors that it throws. */
 export type SqliteDriver = typeof SqliteDatabase;
 
