@@ -3,6 +3,7 @@
  * the whole file or the one before it; a file of another program is not replaced; and a file that cannot be written
  * costs one warning, never the migration.
  */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
 import { statSync, writeFileSync } from 'node:fs';
 import { describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
@@ -41,9 +42,9 @@ export class MetricsFile {
     const path = realPath(this.#path);
     refuseOthers(path);
     // In the same folder, because a rename between two disks is not atomic. Its name does not end in .prom, so that the
-    // collector does not read it. A file of this name is from a process that was killed, or a trap: a symbolic link.
-    const temporary = `${path}.${process.pid}`;
-    rmSync(temporary, { force: true });
+    // collector does not read it, and is known to no other process: two commands may write the file at the same time, in
+    // containers that give both the same pid.
+    const temporary = `${path}.${randomBytes(6).toString('hex')}`;
     try {
       writeFileSync(temporary, text, { flag: 'wx', mode: FOR_ALL });
       // The mask of the process may have taken permissions away.

@@ -49,7 +49,11 @@ describe('fingerprint', () => {
     ['budgets', { sourceRu: '10%', targetRu: '400' }, {}],
     ['throughput', { createTarget: 'true', targetThroughput: '400' }, {}],
     ['time', { for: '2h' }, {}],
-    ['limits and switches', { maxDeadLetters: '1', yes: 'true', skipIfRunning: 'true', ledger: 'x.db' }, {}],
+    [
+      'limits and switches',
+      { maxDeadLetters: '1', yes: 'true', skipIfRunning: 'true', ledger: 'x.db', metricsFile: 'x.prom' },
+      {},
+    ],
     ['the key of the account', {}, { COSMIG_SOURCE_KEY: KEY }],
     ['the spelling of an endpoint', { sourceEndpoint: 'https://ACME.documents.azure.com:443/' }, {}],
     ['saying the default', { ttl: 'restart', missingKey: 'keep', deletes: 'auto' }, {}],

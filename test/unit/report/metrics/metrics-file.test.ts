@@ -1,13 +1,5 @@
 /** The file of --metrics-file: whole or as before, never that of another program, and never the end of a run. */
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../../../src/lib/log.ts';
@@ -96,17 +88,6 @@ describe('metrics file', () => {
     });
     expect(lines).toEqual([expect.stringContaining('the disk is gone')]);
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
-  });
-
-  test('a link with the name of the temporary file -> what it leads to is not written', () => {
-    const folder = temporaryFolder();
-    const [path, victim] = [join(folder, 'a.prom'), join(folder, 'victim')];
-    writeFileSync(victim, 'mine');
-    chmodSync(victim, 0o600);
-    symlinkSync(victim, `${path}.${process.pid}`);
-    open(path).file.write(() => TEXT);
-    expect([readFileSync(victim, 'utf8'), readFileSync(path, 'utf8')]).toEqual(['mine', TEXT]);
-    expect(statSync(victim).mode & 0o777).toBe(0o600);
   });
 
   test('the file is a link -> the link stays, and the file behind it is replaced', () => {
