@@ -8,6 +8,7 @@ import { request as requestHttps } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import type { Clock } from '../lib/clock.ts';
 import { codeOf } from '../lib/errors.ts';
+import { isLoopback } from '../spec/connection.ts';
 import type { Notification } from '../report/json/notification.ts';
 import { RefusedByReceiver, type Receiver } from './delivery.ts';
 import type { Destination } from './destination.ts';
@@ -64,6 +65,9 @@ function throwIfRefusedByReceiver(status: number): void {
   throw new RefusedByReceiver(`it answered ${status}${why}`);
 }
 
+/** More of a reply is not read. */
+const REPLY_MAX_BYTES = 64 * 1024;
+
 interface Post extends Required<Pick<RequestOptions, 'headers'>> {
   readonly body: Buffer;
   readonly signal: AbortSignal;
@@ -74,18 +78,32 @@ async function post(url: URL, { body, headers, signal }: Post): Promise<number> 
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     // No connection is kept: notifications are rare, and an idle connection would be closed by the receiver.
-    const options = { ...urlToHttpOptions(url), method: 'POST', headers, agent: false, signal };
+    const options = {
+      ...urlToHttpOptions(url),
+      method: 'POST',
+      headers,
+      agent: false,
+      signal,
+      // Even if NODE_TLS_REJECT_UNAUTHORIZED turns the check off, as some do for an emulator on their machine.
+      ...(isLoopback(url.hostname) ? {} : { rejectUnauthorized: true }),
+    };
+    let status: number | undefined;
     const request = send(options, (response) => {
-      resolve(response.statusCode ?? 0);
-      // Nothing of the reply but its status matters, and it may have no end.
+      status = response.statusCode ?? 0;
+      let bytes = 0;
+      // Read to its end, since a receiver may log a reply that was cut off as a failure of its own.
+      response.on('data', (part: Buffer) => {
+        bytes += part.length;
+        if (bytes > REPLY_MAX_BYTES) response.destroy();
+      });
       response.on('error', () => {});
-      response.destroy();
+      response.on('close', () => resolve(status ?? 0));
     });
     request.on('error', (error) => {
+      // Once there is a status, the notification has arrived, whatever becomes of the rest of the reply.
+      if (status !== undefined) return resolve(status);
       const reason: unknown = signal.reason;
-      reject(
-        reason instanceof Error ? reason : new Error(`it cannot be reached (${codeOf(error) ?? 'error'})`),
-      );
+      reject(reason instanceof Error ? reason : new Error(`it cannot be reached (${codeOf(error)})`));
     });
     request.end(body);
   });

@@ -23,6 +23,7 @@ export type Answer = (nth: number) => number | 'hangs' | Promise<number>;
 export class NotificationReceiver implements AsyncDisposable {
   readonly arrived: Arrived[] = [];
   answer: Answer = () => 200;
+  reply = 'thank you';
   readonly #server: Server;
 
   private constructor() {
@@ -48,7 +49,7 @@ export class NotificationReceiver implements AsyncDisposable {
     const body = await buffer(request);
     this.arrived.push({ headers: request.headers, path: request.url ?? '', body });
     const answer = await this.answer(this.arrived.length);
-    if (answer !== 'hangs') response.writeHead(answer).end('thank you');
+    if (answer !== 'hangs') response.writeHead(answer).end(this.reply);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,8 @@
 /** Receivers that are down, slow, failing or hanging: the run ends as without them. */
+import { createServer as createTlsServer } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { selfSignedCertificate } from '../../../src/emulator/http/certificate.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { cosmig, envOf, start, withSpec } from '../../helpers/migration/typed.ts';
@@ -91,12 +93,44 @@ test.each([
 test('notify: a receiver that answers 500 and then 200 -> the same notification twice, no warning', async () => {
   await using receiver = await NotificationReceiver.open();
   receiver.answer = (nth) => (nth === 1 ? 500 : 200);
-  const ran = await catchUp({ COSMIG_NOTIFY: receiver.url });
+  const ran = await catchUp({ COSMIG_NOTIFY: receiver.url.replace('//', '//me:hidden@') });
+  expect(receiver.arrived[1]?.headers.authorization).toBe(`Basic ${btoa('me:hidden')}`);
   expect([ran.code, warningsOf(ran)]).toEqual([0, []]);
   expect(receiver.notifications.map(briefly)).toEqual(['end: 0', 'end: 0']);
   expect(receiver.arrived[0]?.headers['cosmig-id']).toBe(receiver.arrived[1]?.headers['cosmig-id']);
   // Without a secret there is no signature that could be mistaken for one.
   expect(receiver.arrived[0]?.headers).not.toHaveProperty('cosmig-signature');
+}, 60_000);
+
+test('notify: a receiver with a long reply -> it is delivered once, and the rest of the reply is not read', async () => {
+  await using receiver = await NotificationReceiver.open();
+  receiver.reply = 'x'.repeat(50_000_000);
+  const ran = await catchUp({ COSMIG_NOTIFY: receiver.url });
+  expect([ran.code, warningsOf(ran), receiver.notifications.map(briefly)]).toEqual([0, [], ['end: 0']]);
+}, 60_000);
+
+test('notify: a receiver whose certificate is not trusted -> it gets nothing, unless it is on this machine and checks are off', async () => {
+  const taken: string[] = [];
+  const certificate = selfSignedCertificate(['localhost'], systemClock.now());
+  const server = createTlsServer(certificate, (request, response) => {
+    taken.push(request.url ?? '');
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const ran = await catchUp({ COSMIG_NOTIFY: `https://127.0.0.1:${port}/hidden` });
+    expect(outcomeOf(ran)).toEqual(unharmed(/ https:\/\/127\.0\.0\.1:\d+: /));
+    // 0.0.0.0 stands for another machine: cosmig does not know that it leads here.
+    for (const host of ['0.0.0.0', '127.0.0.1']) {
+      const env = { COSMIG_NOTIFY: `https://${host}:${port}/${host}`, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+      const { code } = await startCosmig(withSpec(CATCH_UP), { ...envOf(move), ...env }).ended;
+      expect(code).toBe(0);
+    }
+    expect(taken).toEqual(['/127.0.0.1']);
+  } finally {
+    server.close();
+  }
 }, 60_000);
 
 test.each([404, 302])(
