@@ -45,7 +45,7 @@ interface Reply {
   readonly data: { readonly result: readonly Series[] };
 }
 
-/** A server that scrapes twice a second and keeps what it finds in a folder of its own. */
+/** A server that scrapes more than once a second and keeps what it finds in a folder of its own. */
 export class Prometheus implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #url: string;
@@ -69,7 +69,7 @@ export class Prometheus implements AsyncDisposable {
       job_name: name,
       static_configs: [{ targets: [target] }],
     }));
-    const global = { scrape_interval: '500ms', scrape_timeout: '400ms', evaluation_interval: '500ms' };
+    const global = { scrape_interval: '750ms', scrape_timeout: '750ms', evaluation_interval: '500ms' };
     // YAML includes JSON.
     const config = JSON.stringify({ global, rule_files: [rules], scrape_configs: jobs });
     writeFileSync(join(folder, 'prometheus.yml'), config);
@@ -112,6 +112,14 @@ export class Prometheus implements AsyncDisposable {
     const { data } = await this.#ask('query', { query: expr });
     const [first] = data.result as unknown as Array<{ readonly value: readonly [number, string] }>;
     return first === undefined ? undefined : Number(first.value[1]);
+  }
+
+  /** The type of a metric, as the target of a job declares it. */
+  async typeOf(metric: string, job: string): Promise<string | undefined> {
+    const query = new URLSearchParams({ metric, match_target: `{job="${job}"}` }).toString();
+    const reply = await fetch(`${this.#url}/api/v1/targets/metadata?${query}`);
+    const { data = [] } = (await reply.json()) as { data?: Array<{ type: string }> };
+    return data[0]?.type;
   }
 
   /** Each rule that it has loaded, with what it complains about. */

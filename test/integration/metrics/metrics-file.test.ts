@@ -83,10 +83,13 @@ test('killed -> the last state stays, with its time', async () => {
   await using tail = start(move, 'copy', '--metrics-file', path);
   expect((await tail.ended).code).toBe(0);
   await using child = start(move, 'tail', '--metrics-file', path);
-  await until(() => existsSync(path) && valueOf('running') === '1', { what: 'the run to be in the file' });
+  await until(() => existsSync(path) && valueOf('running') === '1', {
+    what: 'the run to be in the file',
+    timeoutMs: 60_000,
+  });
   child.kill('SIGKILL');
   await child.ended;
   expect(valueOf('running')).toBe('1');
   expect(valueOf('command_end_timestamp_seconds')).toBeUndefined();
   expect(Number(valueOf('command_start_timestamp_seconds'))).toBeGreaterThan(0);
-});
+}, 90_000);
