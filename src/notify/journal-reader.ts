@@ -2,6 +2,7 @@
  * Reads what is new in the journal of a ledger while another part of the process works with it. Invariant: it changes
  * nothing, and a ledger that cannot be read is silence: the run itself reports what is wrong with it.
  */
+import { existsSync } from 'node:fs';
 import { CosmigError } from '../lib/errors.ts';
 import type { JournalEntry } from '../state/journal.ts';
 import { Ledger } from '../state/ledger.ts';
@@ -10,27 +11,37 @@ import { Ledger } from '../state/ledger.ts';
 const ENTRIES_MAX = 1000;
 
 export class JournalReader {
-  /** The number of open dead letters when the reading began. */
-  readonly openLetters: number;
+  /** The number of open dead letters when the reading began; null: not known. */
+  readonly openLetters: number | null;
   readonly #path: string;
-  #after: number;
+  /** The number of the last entry that is not new; null: not known yet. */
+  #after: number | null;
 
   /** Begins after the newest entry. */
   constructor(path: string) {
     this.#path = path;
+    if (!existsSync(path)) {
+      [this.#after, this.openLetters] = [0, 0];
+      return;
+    }
     const begin = this.#read((ledger) => ({
-      after: ledger.journal.newest(1)[0]?.number ?? 0,
+      after: newestOf(ledger),
       openLetters: ledger.letters.openCount(),
     }));
-    this.#after = begin?.after ?? 0;
-    this.openLetters = begin?.openLetters ?? 0;
+    this.#after = begin?.after ?? null;
+    this.openLetters = begin?.openLetters ?? null;
   }
 
   /** Returns the entries that were written since the last call. */
   next(): readonly JournalEntry[] {
-    const entries =
-      this.#read((ledger) => ledger.journal.entries({ after: this.#after, limit: ENTRIES_MAX })) ?? [];
-    this.#after = entries.at(-1)?.number ?? this.#after;
+    const after = this.#after;
+    if (after === null) {
+      // The run has made the ledger readable, such as that of an older cosmig. What it holds may be old.
+      this.#after = this.#read(newestOf) ?? null;
+      return [];
+    }
+    const entries = this.#read((ledger) => ledger.journal.entries({ after, limit: ENTRIES_MAX })) ?? [];
+    this.#after = entries.at(-1)?.number ?? after;
     return entries;
   }
 
@@ -43,4 +54,8 @@ export class JournalReader {
       throw error;
     }
   }
+}
+
+function newestOf({ journal }: Ledger): number {
+  return journal.newest(1)[0]?.number ?? 0;
 }

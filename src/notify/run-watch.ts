@@ -53,7 +53,8 @@ export class RunWatch implements RunObserver {
   #phase: string | undefined;
   #step: Step['name'] | null = null;
   #compared: VerifyProgress | undefined;
-  #lettersAtBegin: number;
+  /** Open dead letters that are not new; null: not known yet. */
+  #lettersAtBegin: number | null;
   #lettersNotified = 0;
 
   constructor(
@@ -119,7 +120,9 @@ export class RunWatch implements RunObserver {
   }
 
   #lookAtLetters(): void {
-    const open = this.last?.documents.deadLettered ?? 0;
+    if (this.last === undefined) return;
+    const open = this.last.documents.deadLettered;
+    this.#lettersAtBegin ??= open;
     if (open <= this.#lettersAtBegin || open < this.#lettersNotified * 2) return;
     this.#lettersNotified = open;
     const text = `${pluralize(open, 'dead letter')} ${open === 1 ? 'is' : 'are'} open; see cosmig dead-letters list`;
