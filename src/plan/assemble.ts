@@ -107,8 +107,8 @@ export function resultOf(found: PlanFound): PlanResult {
       leftOut?.documents === 0 &&
       (measured.exact !== null ||
         measure.candidates.every(
-          ({ pairs, biggest, samples }) =>
-            pairs.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
+          ({ slots, biggest, samples }) =>
+            slots.isWhole && biggest.isExact && samples.every(({ isWhole }) => isWhole),
         )),
     takenAt: new Date(measured.startedAtMs).toISOString(),
     readRu: Math.round(measured.readRu),

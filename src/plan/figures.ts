@@ -82,13 +82,13 @@ export function dataFigures(
  * bound only: what it found exists, and all documents that it did not read could be in the way of others.
  */
 function collisionsOf(
-  { pairs, documents }: CandidateMeasure,
+  { slots, documents }: CandidateMeasure,
   all: Bounded,
   { sample, isWhole }: Pick<FigureParts, 'sample' | 'isWhole'>,
 ): Omit<DataFigures['collisions'], 'examples'> {
-  const { estimate, low, high } = pairs.collisions();
+  const { estimate, low, high } = slots.repeats();
   if (sample.share >= 1)
-    return { documents: estimate, low, high, exact: pairs.isWhole && isWhole, known: true };
+    return { documents: estimate, low, high, exact: slots.isWhole && isWhole, known: true };
   const most = Math.max(low, all.high - Math.max(1, documents - high));
   return { documents: low, low, high: documents === 0 ? all.high : most, exact: false, known: false };
 }

@@ -16,7 +16,8 @@ import { FrequentKeys } from '../sketch/frequent-keys.ts';
 import { HashHistogram } from '../sketch/hash-histogram.ts';
 import { HeatMap } from '../sketch/heat-map.ts';
 import { KeySample } from '../sketch/key-sample.ts';
-import { PairSample } from '../sketch/pair-sample.ts';
+import { mix } from '../sketch/mix.ts';
+import { RepeatSample } from '../sketch/repeat-sample.ts';
 import type { TypeCounts } from '../result.ts';
 import { UniqueMeasure, type ConflictSink, type SavedConflicts } from '../unique/unique-measure.ts';
 import type { UniquePage } from '../unique/unique-values.ts';
@@ -34,6 +35,8 @@ export interface CollisionExample {
   readonly key: string;
 }
 
+/** The most slots that are remembered. */
+const SLOTS_MAX = 65_536;
 /** How many pairs of colliding documents are shown. */
 const EXAMPLES_MAX = 5;
 /** How many values with recent writes are counted apart. */
@@ -62,7 +65,8 @@ export class CandidateMeasure {
   readonly lastHour: FrequentKeys;
   readonly space: HashHistogram;
   readonly heat: HeatMap;
-  readonly pairs: PairSample;
+  /** Slots: what documents with the same new key and id share. */
+  readonly slots: RepeatSample;
   readonly texts: ValueTexts;
   readonly collided: CollisionExample[];
   /** For each unique key of the container. */
@@ -95,7 +99,8 @@ export class CandidateMeasure {
     this.lastHour = counters(saved?.lastHour, RECENT_MAX);
     this.space = saved === undefined ? new HashHistogram() : HashHistogram.fromBytes(saved.space);
     this.heat = saved === undefined ? new HeatMap(endTs) : HeatMap.fromBytes(saved.heat);
-    this.pairs = saved === undefined ? new PairSample() : PairSample.fromBytes(saved.pairs);
+    this.slots =
+      saved === undefined ? new RepeatSample(SLOTS_MAX) : RepeatSample.fromBytes(saved.slots, SLOTS_MAX);
     this.texts = new ValueTexts(saved?.texts);
     this.collided = [...(saved?.collided ?? [])];
     this.unique = new UniqueMeasure(uniqueKeys, saved?.unique);
@@ -105,7 +110,7 @@ export class CandidateMeasure {
   take(columns: KeyColumns, column: KeyColumn, { hourTs, dayTs }: Recent): void {
     const { states, words } = column;
     const { count, rows, bytes: sizes, ts: times, ids } = columns;
-    const { samples, biggest, pairs } = this;
+    const { samples, biggest, slots } = this;
     const { levels } = this.#key;
     for (let i = 0; i < count; i += 1) {
       if (states[i] === ROW_STATE.odd && !this.#readOdd(columns, column, i)) continue;
@@ -134,8 +139,10 @@ export class CandidateMeasure {
         this.space.add(position, bytes, ts > dayTs, standsFor);
         this.heat.add(position, ts, standsFor);
       }
-      const idWord = ids[2 * i + 1] ?? 0;
-      if (pairs.takes(idWord)) this.#pair(row, idWord, ids[2 * i] ?? 0, high, low);
+      // The hash of the id is mixed first: under the candidate /id it is the same as that of the key.
+      const slotHigh = mix(mix(ids[2 * i + 1] ?? 0) ^ high);
+      const slotLow = mix(mix(ids[2 * i] ?? 0) ^ low);
+      if (slots.add(slotHigh, slotLow)) this.#keepCollision(row);
     }
   }
 
@@ -174,12 +181,10 @@ export class CandidateMeasure {
     return this.#positions.of(high, low, () => positionOf(this.#parts.kind, this.#key.valuesOf(row)));
   }
 
-  // oxlint-disable-next-line max-params -- an object for each document would cost more than counting it
-  #pair(row: number, idHigh: number, idLow: number, high: number, low: number): void {
-    // The hash of the id is mixed first: under the candidate /id it is the same as that of the key.
-    const isCollision = this.pairs.add(idHigh, mix(mix(idHigh) ^ high), mix(mix(idLow) ^ low));
-    if (isCollision && this.collided.length < EXAMPLES_MAX)
-      this.collided.push({ id: this.#parts.show([this.#idOf(row)]), key: this.#textOf(row) });
+  #keepCollision(row: number): void {
+    if (this.collided.length >= EXAMPLES_MAX) return;
+    const found = { id: this.#parts.show([this.#idOf(row)]), key: this.#textOf(row) };
+    if (!this.collided.some(({ id, key }) => id === found.id && key === found.key)) this.collided.push(found);
   }
 
   // oxlint-disable-next-line max-params -- an object for each document would cost more than counting it
@@ -213,7 +218,7 @@ export class CandidateMeasure {
       lastHour: this.lastHour.toBytes(),
       space: this.space.toBytes(),
       heat: this.heat.toBytes(),
-      pairs: this.pairs.toBytes(),
+      slots: this.slots.toBytes(),
       texts: this.texts.toJson(),
       collided: [...this.collided],
       unique: this.unique.save(),
@@ -233,7 +238,7 @@ export interface SavedMeasure {
   readonly lastHour: Buffer;
   readonly space: Buffer;
   readonly heat: Buffer;
-  readonly pairs: Buffer;
+  readonly slots: Buffer;
   readonly texts: ReadonlyArray<readonly [string, string]>;
   readonly collided: readonly CollisionExample[];
   readonly unique: readonly SavedConflicts[];
@@ -241,11 +246,4 @@ export interface SavedMeasure {
 
 function noTypes(): Record<keyof TypeCounts, number> {
   return { text: 0, number: 0, boolean: 0, null: 0, missing: 0, object: 0, array: 0 };
-}
-
-/** The last step of MurmurHash3: every bit of the result depends on every bit of the word. */
-function mix(word: number): number {
-  let h = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return h ^ (h >>> 16);
 }

@@ -53,7 +53,7 @@ export interface PlanCheckpoint {
 /** A small cache is enough: the rows are read once, when a pass resumes. */
 const CACHE_KIB = 1024;
 /** The sketches of a measure; those of the levels of its key are `sample-0`, `sample-1` and so on. */
-const SKETCHES = ['biggest', 'lastDay', 'lastHour', 'space', 'heat', 'pairs'] as const;
+const SKETCHES = ['biggest', 'lastDay', 'lastHour', 'space', 'heat', 'slots'] as const;
 
 /** Returns the path of the plan file of a ledger. */
 export function planPath(ledger: string): string {
@@ -257,7 +257,7 @@ export class PlanStore {
       lastHour: read('lastHour'),
       space: read('space'),
       heat: read('heat'),
-      pairs: read('pairs'),
+      slots: read('slots'),
       samples: Array.from({ length: levels }, (_none, level) => read(`sample-${level}`)),
       unique: conflicts.map((examples, key) => ({ sample: read(`unique-${key}`), examples })),
     };

@@ -42,7 +42,7 @@ export function uniqueKeyConflicts(
         examples,
       };
     }
-    const { estimate, low, high } = sample.conflicts();
+    const { estimate, low, high } = sample.repeats();
     const examples = [...(unique.examples[at] ?? [])];
     if (!isSample)
       return {

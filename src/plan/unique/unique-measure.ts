@@ -1,7 +1,7 @@
 /** Measures how many documents would break the unique keys of the container under one candidate. */
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { ROW_STATE, type KeyColumn, type KeyColumns } from '../pass/key-columns.ts';
-import { ConflictSample } from './conflict-sample.ts';
+import { RepeatSample } from '../sketch/repeat-sample.ts';
 import { HASH_WORDS, type UniquePage } from './unique-values.ts';
 
 /** A document that would be refused, because another one has the same values in the same value of the key. */
@@ -28,24 +28,24 @@ export interface UniqueRows {
   readonly values: (values: readonly KeyComponent[]) => string;
 }
 
-/** How many groups the samples of all unique keys of a candidate have together. */
-const GROUPS_MAX = 32_768;
+/** How much the samples of all unique keys of a candidate remember together. */
+const ENTRIES_MAX = 32_768;
 /** How many conflicts are shown for each unique key. */
 const EXAMPLES_MAX = 5;
 
 export class UniqueMeasure {
-  readonly samples: readonly ConflictSample[];
+  readonly samples: readonly RepeatSample[];
   readonly examples: ReadonlyArray<ConflictExample[]>;
   readonly #pair = new Int32Array(HASH_WORDS);
 
   /** `keys`: how many unique keys the container has. */
   constructor(keys: number, saved?: readonly SavedConflicts[]) {
-    const groupsMax = Math.floor(GROUPS_MAX / Math.max(1, keys));
+    const entriesMax = Math.floor(ENTRIES_MAX / Math.max(1, keys));
     this.samples = Array.from({ length: keys }, (_none, key) => {
       const known = saved?.[key];
       return known === undefined
-        ? new ConflictSample(groupsMax)
-        : ConflictSample.fromBytes(known.sample, groupsMax);
+        ? new RepeatSample(entriesMax)
+        : RepeatSample.fromBytes(known.sample, entriesMax);
     });
     this.examples = this.samples.map((_sample, key) => [...(saved?.[key]?.examples ?? [])]);
   }
@@ -61,8 +61,8 @@ export class UniqueMeasure {
       for (let key = 0; key < this.samples.length; key += 1) {
         shown.page.pair(key, i, high, low, pair);
         shown.sink?.(key, i, pair);
-        const isConflict = this.samples[key]?.add(pair[0] ?? 0, pair[1] ?? 0) ?? false;
-        if (isConflict) this.#keep(key, rows[i] ?? 0, shown);
+        const isRepeat = this.samples[key]?.add(pair[0] ?? 0, pair[1] ?? 0) ?? false;
+        if (isRepeat) this.#keep(key, rows[i] ?? 0, shown);
       }
     }
   }
@@ -77,7 +77,12 @@ export class UniqueMeasure {
   #keep(key: number, row: number, shown: UniqueRows): void {
     const examples = this.examples[key];
     if (examples === undefined || examples.length >= EXAMPLES_MAX) return;
-    const values = shown.values(shown.page.valuesOf(key, row));
-    examples.push({ id: shown.id(row), key: shown.key(row), values });
+    const found = {
+      id: shown.id(row),
+      key: shown.key(row),
+      values: shown.values(shown.page.valuesOf(key, row)),
+    };
+    const isKnown = examples.some((one) => one.key === found.key && one.values === found.values);
+    if (!isKnown) examples.push(found);
   }
 }

@@ -106,7 +106,7 @@ export function figuresOf({ measure }: Measured): unknown {
         .heaviest(20)
         .map(({ high, low, ...bounds }) => ({ ...bounds, value: one.texts.of(high, low) }))
         .toSorted((a, b) => b.weight.low - a.weight.low || (a.value < b.value ? -1 : 1)),
-      collisions: one.pairs.collisions(),
+      collisions: one.slots.repeats(),
       balance: one.space.balance('bytes', 4).shares.map((share) => Math.round(share * 1e6)),
     })),
   };

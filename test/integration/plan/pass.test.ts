@@ -46,8 +46,8 @@ describe('plan: the pass over the source', () => {
     const [first] = single?.biggest.heaviest(1) ?? [];
     expect(first?.documents).toEqual({ low: tenants.get('giant'), high: tenants.get('giant') });
     const places = new Set(orders(300).map(({ id, tenantId }) => `${id} ${String(tenantId)}`));
-    expect(single?.pairs.collisions().estimate).toBe(300 - places.size);
-    expect(current?.pairs.collisions().estimate).toBe(0);
+    expect(single?.slots.repeats().estimate).toBe(300 - places.size);
+    expect(current?.slots.repeats().estimate).toBe(0);
     expect(measured.readRu).toBeGreaterThan(0);
     // Values of keys may be personal data.
     expect(statSync(order.path).mode & 0o777).toBe(0o600);

@@ -69,11 +69,13 @@ test('any pages, saved and read again -> as counted one by one', () => {
       expect(single?.samples.map((sample) => sample.distinct().estimate)).toEqual([users]);
       expect(levels?.samples.map((sample) => sample.distinct().estimate)).toEqual([tenants, pairs]);
       expect(derived?.samples.map((sample) => sample.distinct().estimate)).toEqual([pairs]);
-      const places = new Set(seen.map(({ id, user }) => `${id} ${user}`)).size;
-      expect(single?.pairs.collisions().estimate).toBe(seen.length - places);
-      expect(single?.collided.length).toBe(Math.min(5, seen.length - places));
-      // The old key is part of this one, so no two documents can get the same place.
-      expect(levels?.pairs.collisions().estimate).toBe(0);
+      const slots = seen.map(({ id, user }) => `${id} ${user}`);
+      expect(single?.slots.repeats().estimate).toBe(seen.length - new Set(slots).size);
+      // Each example is of another slot.
+      const shared = new Set(slots.filter((slot, at) => slots.indexOf(slot) < at));
+      expect(single?.collided.length).toBe(Math.min(5, shared.size));
+      // The old key is part of this one, so no two documents can get the same slot.
+      expect(levels?.slots.repeats().estimate).toBe(0);
       expect(single?.lastHour.total).toBe(seen.filter(({ ageSeconds }) => ageSeconds < 3600).length);
       expect(single?.lastDay.total).toBe(seen.filter(({ ageSeconds }) => ageSeconds < 86_400).length);
       const heaviest = single?.biggest.heaviest(9) ?? [];
@@ -102,4 +104,28 @@ test('values of every kind -> counted by kind, and refused as the copy would ref
   expect(refused).toMatchObject({ 'key-too-long': 1, 'bad-id': 1 });
   // An object or an array cannot be a key value: it counts as missing, as for the service.
   expect(missing).toBe(3);
+});
+
+test('one id in all tenants among many unique ones, tenants are merged -> counted, with its example', () => {
+  const [COUNT, TENANTS, PAGE] = [120_000, 3000, 5000];
+  const measure = new PageMeasure(candidates('/user', '/id'), NOW);
+  for (let from = 0; from < COUNT; from += PAGE) {
+    const page = Array.from({ length: PAGE }, (_none, i): Sample => {
+      const n = from + i;
+      const id = n % (COUNT / TENANTS) === 7 ? 'settings' : `o${n}`;
+      return { id, tenant: `t${n}`, user: 1, ageSeconds: 10, lsn: 1 };
+    });
+    measure.take(pageOf(page), 15);
+  }
+  const truth = TENANTS - 1;
+  for (const { slots, collided } of measure.candidates) {
+    const { estimate, low, high } = slots.repeats();
+    expect(slots.isWhole).toBe(false);
+    // What is drawn is the same in each run.
+    expect(low).toBeGreaterThan(0.9 * truth);
+    expect(low).toBeLessThanOrEqual(truth);
+    expect(high).toBeGreaterThanOrEqual(truth);
+    expect(Math.abs(estimate - truth)).toBeLessThan(0.1 * truth);
+    expect(collided.map(({ id }) => id)).toEqual(['"settings"']);
+  }
 });

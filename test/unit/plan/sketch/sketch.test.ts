@@ -4,7 +4,6 @@ import { FrequentKeys } from '../../../../src/plan/sketch/frequent-keys.ts';
 import { HashHistogram } from '../../../../src/plan/sketch/hash-histogram.ts';
 import { COLUMNS, HeatMap } from '../../../../src/plan/sketch/heat-map.ts';
 import { KeySample } from '../../../../src/plan/sketch/key-sample.ts';
-import { PairSample } from '../../../../src/plan/sketch/pair-sample.ts';
 import { draws } from '../../../helpers/generated.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
@@ -231,61 +230,5 @@ describe('heat map', () => {
     const map = new HeatMap(END);
     map.add(0, END + 50, 1);
     expect(map.writes(0, COLUMNS - 1)).toBe(1);
-  });
-});
-
-describe('pair sample', () => {
-  /** Documents `id`, each as often as it has copies with the same new key. */
-  const collect = (
-    ids: number,
-    copiesOf: (id: number) => number,
-    seed: number,
-    size: number,
-  ): [PairSample, number] => {
-    const sample = new PairSample(size);
-    let truth = 0;
-    for (let id = 0; id < ids; id += 1) {
-      const copies = copiesOf(id);
-      truth += copies - 1;
-      for (let copy = 0; copy < copies; copy += 1) sample.add(hashOf(id, seed)[0], ...hashOf(id, seed + 7));
-    }
-    return [sample, truth];
-  };
-
-  test('all pairs fit -> exact', () => {
-    const [sample, truth] = collect(500, (id) => 1 + (id % 3), 1, 1000);
-    expect(PairSample.fromBytes(sample.toBytes()).collisions()).toEqual({
-      estimate: truth,
-      low: truth,
-      high: truth,
-    });
-  });
-
-  test.each([
-    ['none', () => 1],
-    ['rare', (id: number) => (id % 997 === 0 ? 2 : 1)],
-    ['frequent', (id: number) => (id % 3 === 0 ? 2 : 1)],
-    ['in groups', (id: number) => (id % 101 === 0 ? 5 : 1)],
-  ] as const)('%s -> the bounds contain the truth for at least 95 of 100 seeds', (_what, copiesOf) => {
-    let inside = 0;
-    for (let seed = 1; seed <= 100; seed += 1) {
-      const [sample, truth] = collect(20_000, copiesOf, seed, 1500);
-      expect(sample.isWhole).toBe(false);
-      const { low, high } = sample.collisions();
-      if (low <= truth && truth <= high) inside += 1;
-    }
-    expect(inside).toBeGreaterThanOrEqual(95);
-  });
-
-  test('merged in any order -> the same sample', () => {
-    const [one] = collect(3000, () => 1, 5, 100);
-    const other = new PairSample(100);
-    for (let id = 0; id < 3000; id += 2) other.add(hashOf(id, 5)[0], ...hashOf(id, 12));
-    const [again] = collect(3000, () => 1, 5, 100);
-    const both = PairSample.fromBytes(other.toBytes(), 100);
-    both.merge(again);
-    one.merge(other);
-    expect(both.collisions()).toEqual(one.collisions());
-    expect(one.collisions().estimate).toBeGreaterThan(0);
   });
 });
