@@ -78,6 +78,8 @@ interface Import {
   readonly from: string;
   readonly to: string;
   readonly typeOnly: boolean;
+  /** Loaded when its line runs. */
+  readonly onDemand: boolean;
 }
 
 const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
@@ -115,10 +117,15 @@ function importsOf(file: string): Import[] {
   const statements = codeOf(file).matchAll(
     /(?:^\s*(?:import|export)\s+(?<only>type\s)?(?:[^;'"]*?\sfrom\s+)?|\bimport\()'(?<name>[^']+)'/gm,
   );
-  return [...statements].map(({ groups }) => {
+  return [...statements].map(({ 0: statement, groups }) => {
     const name = groups?.['name'] ?? '';
     const to = name.startsWith('.') ? normalize(join(dirname(file), name)) : name;
-    return { from: file, to, typeOnly: groups?.['only'] !== undefined };
+    return {
+      from: file,
+      to,
+      typeOnly: groups?.['only'] !== undefined,
+      onDemand: statement.startsWith('import('),
+    };
   });
 }
 
@@ -186,6 +193,14 @@ describe('imports', () => {
       ({ from, to }) => (to === name || to.startsWith(`${name}/`)) && !from.startsWith(place),
     );
     expect(wrong.map(arrowOf)).toEqual([]);
+  });
+
+  test('what every command line loads at its start has neither the SDK nor the database', () => {
+    const loaded = new Set(['src/cli/main.ts']);
+    const atOnce = imports.filter(({ typeOnly, onDemand }) => !typeOnly && !onDemand);
+    for (const file of loaded) for (const { from, to } of atOnce) if (from === file) loaded.add(to);
+    expect(loaded.size).toBeGreaterThan(50);
+    expect([...loaded].filter((name) => /^@azure|sqlite-driver/.test(name))).toEqual([]);
   });
 
   test('only the driver module loads a package by another way than an import', () => {

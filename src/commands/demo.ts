@@ -1,7 +1,6 @@
 /** `cosmig demo`: runs a whole migration in about a minute, without an account. */
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS } from '../report/runs/live-page.ts';
-import { runDemo } from '../demo/demo.ts';
 
 const OPTIONS = {
   fast: { type: 'boolean', help: 'small data set, finishes in seconds (for CI)' },
@@ -25,6 +24,8 @@ export const demo: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
+    // Loaded on demand, since no other command needs the application or, for --help, the SDK.
+    const { runDemo } = await import('../demo/demo.ts');
     return runDemo(context, context.options);
   },
 };
