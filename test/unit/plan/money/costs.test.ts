@@ -21,7 +21,7 @@ const parts: CostParts = {
 };
 
 test('the move -> the figures of the preflight, and partitions for the storage', () => {
-  const { migration, monthly } = costsOf(parts);
+  const { migration, monthly } = costsOf({ ...parts, sourceRuPerSecond: 1000 });
   const same = estimate({
     sample,
     documents: 3_600_000,
@@ -114,11 +114,15 @@ test('serverless -> RU are paid, and a month is known only with a workload', () 
   expect(paid?.after).toBeCloseTo(2.592 * 0.25, 6);
 });
 
-test.each(['shared', 'unknown'] as const)('%s throughput -> no time at present, and no bill', (kind) => {
+test.each([
+  // A container that shares the throughput of its database is created without any of its own.
+  ['shared', null],
+  ['unknown', 18_000],
+] as const)('%s throughput -> no time at present, and no bill', (kind, initialRu) => {
   const { migration, monthly } = costsOf({ ...parts, throughput: { kind } });
   expect(monthly).toBeNull();
   // What three partitions carry.
-  expect(migration).toMatchObject({ hoursAtPresent: null, proposedRu: 30_000, initialRu: 18_000 });
+  expect(migration).toMatchObject({ hoursAtPresent: null, proposedRu: 30_000, initialRu });
 });
 
 test('an empty container -> no division by zero, one partition, one billed hour', () => {
