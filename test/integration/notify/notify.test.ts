@@ -170,8 +170,8 @@ test('notify: the source is written to after the stop and after the commit -> no
   const seen = (step: string): boolean =>
     receiver.notifications.some(({ cutover }) => cutover?.step === step);
 
-  const times = ['--quiet-for', '2s', '--deadline', '6s', '--watch-writes', '4s'];
-  const late = notified(move, env, 'cutover', '--writers-stopped', ...times);
+  const times = ['--quiet-for', '2s', '--watch-writes', '4s'];
+  const late = notified(move, env, 'cutover', '--writers-stopped', ...times, '--deadline', '6s');
   await until(() => seen('writers stopped'), { what: 'the stop', timeoutMs: 20_000 });
   const over = new AbortController();
   const writing = (async (): Promise<void> => {
