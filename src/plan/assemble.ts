@@ -122,6 +122,7 @@ export function resultOf(found: PlanFound): PlanResult {
     notes: [
       priceNote(prices),
       ...(share >= 1 ? [] : SAMPLE_NOTES),
+      ...(measured.exact === null ? [] : [EXACT_NOTE]),
       ...idNotes(judged[0]?.data.refused['bad-id'] ?? 0),
       ...(leftOut === null || leftOut.documents === 0 ? [] : [leftOutNote(leftOut)]),
       ...(uniqueKeys.length < source.uniqueKeys.length
@@ -139,6 +140,10 @@ const SAMPLE_NOTES = [
   'documents that share a new key and an id lie anywhere, so a sample cannot know how many there are: run the same command without --sample before you migrate',
   'bounds of a sample hold in 95 of 100 cases; items per key, the effective number of keys and the balance are those of the documents that were read',
 ] as const;
+
+/** What `--exact` counts, and what it leaves to sketches. */
+const EXACT_NOTE =
+  'with --exact, values, their documents, bytes and recent writes, collisions and conflicts of unique keys are counted one by one; the balance over partitions and the heat map are estimated for keys with more than 65,536 values, and growth is a forecast';
 
 /** What changed while the source was read: at least what was seen behind the fence, or what the service counts more. */
 function leftOutOf({ documents, behind, reported }: SourceTotals): { documents: number; covered: number } {

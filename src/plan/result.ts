@@ -24,7 +24,10 @@ export interface PlanResult {
    * figures rest on. Null: a sample was read.
    */
   readonly leftOut: { readonly documents: number; readonly covered: number } | null;
-  /** Whether every document was kept apart on disk (`--exact`), so that no figure of the data is estimated. */
+  /**
+   * Whether values, what they have, and collisions are counted one by one: on disk (`--exact`), or because they fit in
+   * the sketches. The balance of a key with more values than fit, and growth, are estimated all the same.
+   */
   readonly exact: boolean;
   readonly takenAt: string;
   /** What reading cost. */

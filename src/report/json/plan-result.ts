@@ -238,7 +238,9 @@ export const PLAN = is.object({
       'what changed while the source was read and is in no figure; null: a sample was read',
     ),
   ),
-  exact: is.flag('no figure of the data is estimated'),
+  exact: is.flag(
+    'values, what they have, and collisions are counted, not estimated; balance and growth may be estimated',
+  ),
   takenAt: is.time(),
   readRu: is.number(),
   candidates: is.list(CANDIDATE),

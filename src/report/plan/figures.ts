@@ -69,7 +69,7 @@ export function readText({ sampled, documents, exact, leftOut }: PlanResult): st
     return `${pluralize(sampled, 'document')} were read; ${formatCount(leftOut.documents)} changed meanwhile and are left out, so the figures rest on ${shareText(leftOut.covered)} of them`;
   const read =
     sampled === 1 ? 'the only document was read' : `all ${formatCount(sampled)} documents were read`;
-  return exact ? `${read}, and every figure of the data is exact` : read;
+  return exact ? `${read}, and values and collisions are counted exactly` : read;
 }
 
 /** A space at which no line ends. */

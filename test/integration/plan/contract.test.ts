@@ -67,6 +67,7 @@ interface Planned {
   readonly sampled: number;
   readonly exact: boolean;
   readonly candidates: readonly Candidate[];
+  readonly notes: readonly string[];
   readonly recommendation: { readonly action: string; readonly why: readonly string[] };
 }
 
@@ -94,7 +95,7 @@ test.each([
 ])('a plan %j -> every field that scripts use, and nothing against its schema', async (argv) => {
   const ran = await plan(...argv);
   expect([ran.code, faultsOf(PLAN.json, JSON.parse(ran.stdout))]).toEqual([0, []]);
-  const { command, source, complete, documents, sampled, candidates, recommendation } = read(ran);
+  const { command, source, complete, documents, sampled, candidates, notes, recommendation } = read(ran);
   const isSample = argv.includes('--sample');
   expect({ command, complete, documents }).toEqual({ command: 'plan', complete: true, documents: COUNT });
   expect(source).toBeDefined();
@@ -115,6 +116,10 @@ test.each([
   expect(contains(tenant.collisions, COUNT - slots.size)).toBe(true);
   expect(contains(tenant.distinct, tenants.size)).toBe(true);
   expect(tenant.collisions.exact).toBe(!isSample);
+  // What --exact does not count is named.
+  expect(notes.some((note) => /balance over partitions .* are estimated/.test(note))).toBe(
+    argv.includes('--exact'),
+  );
   const big = tenant.largest[0];
   if (big === undefined) throw new Error('there is a biggest value');
   expect(contains(big.documents, tenants.get('big') ?? 0)).toBe(true);
