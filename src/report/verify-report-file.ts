@@ -6,13 +6,14 @@ import { safeStringify } from '../lib/json/json.ts';
 import { printable } from '../lib/json/printable.ts';
 import { readVersion } from '../lib/version.ts';
 import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
+import { isoTime } from './format.ts';
 import { errorOfWriting } from './runs/report-file.ts';
 
 /** Writes the report. Returns the error if it could not be written. */
 export function writeReport(
   path: string,
   verdict: Verdict,
-  named: DifferenceStream | null,
+  { named, proofMs }: { readonly named: DifferenceStream | null; readonly proofMs: number | null },
 ): CosmigError | undefined {
   const { details, ...shown } = verdict;
   const { listed: _first, ...compared } = details;
@@ -20,7 +21,9 @@ export function writeReport(
   const lists = named === null ? {} : { listed: { ...named } };
   const hint = 'the result is shown above; run cosmig verify again with another --report';
   return errorOfWriting(path, hint, () => {
-    writePieces(path, jsonPieces({ versions, ...shown, ...compared, ...lists }));
+    // `cosmig status` names the last proof by the same time.
+    const proof = proofMs === null ? null : { at: isoTime(proofMs) };
+    writePieces(path, jsonPieces({ versions, proof, ...shown, ...compared, ...lists }));
   });
 }
 

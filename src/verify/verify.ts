@@ -59,10 +59,14 @@ export interface VerifyParts {
   readonly say?: (text: string) => void;
   readonly onProgress?: (progress: VerifyProgress) => void;
   /**
-   * Called with the verdict and the lists of all documents that differ. The lists can be read only during the call.
-   * Null in place of the lists: this level identifies no documents.
+   * Called when the verdict is recorded. `named`: the lists of all documents that differ, which can be read only during
+   * the call; null: this level identifies no documents. `proofMs`: the time by which the ledger names the proof; null: the
+   * comparison has proven nothing.
    */
-  readonly onVerdict?: (verdict: Verdict, named: DifferenceStream | null) => void;
+  readonly onVerdict?: (
+    verdict: Verdict,
+    about: { readonly named: DifferenceStream | null; readonly proofMs: number | null },
+  ) => void;
   readonly timing?: Partial<CompareTiming>;
 }
 
@@ -114,6 +118,6 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   const comparison = { ...parts, ...opened, ledger, timing, beganAtMs, beganMs };
   if (parts.level !== 'count') return await compareDigests(comparison);
   const verdict = await compareCounts(comparison);
-  parts.onVerdict?.(verdict, null);
+  parts.onVerdict?.(verdict, { named: null, proofMs: null });
   return verdict;
 }

@@ -79,8 +79,8 @@ async function runIt(
         observer?.onCompare(progress);
         show(progress);
       },
-      onVerdict: (found, named) => {
-        if (report !== undefined) reportError = writeReport(report, found, named);
+      onVerdict: (found, about) => {
+        if (report !== undefined) reportError = writeReport(report, found, about);
       },
     });
   let verdict: Verdict;

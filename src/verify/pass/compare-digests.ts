@@ -88,13 +88,14 @@ function keep(
     if (details.extent === 'changes') store.end();
     else store.disprove();
   }
-  onVerdict?.(verdict, streamDifferences(store, clock.now()));
-  if (equal !== true) return verdict;
-  store.end({
-    atMs: clock.now(),
-    fingerprint: print,
-    details: JSON.stringify({ ...details, source, target, targetTtl }),
-  });
+  const atMs = clock.now();
+  if (equal === true)
+    store.end({
+      atMs,
+      fingerprint: print,
+      details: JSON.stringify({ ...details, source, target, targetTtl }),
+    });
+  onVerdict?.(verdict, { named: streamDifferences(store, atMs), proofMs: equal === true ? atMs : null });
   return verdict;
 }
 

@@ -15,4 +15,4 @@ const verdict: Verdict = {
   details: { ...VERDICT.details, ranges: { source: ranges, target: ranges } },
 };
 const path = must(process.argv[2], 'a report is written somewhere');
-process.stdout.write(writeReport(path, verdict, null)?.message ?? 'written');
+process.stdout.write(writeReport(path, verdict, { named: null, proofMs: null })?.message ?? 'written');

@@ -79,6 +79,16 @@ test.each([
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(message)]);
 });
 
+test('verify --report -> names the proof by the time that status shows', async () => {
+  const path = join(dirname(move.ledgerPath), 'proof.json');
+  expect((await cosmig(move, 'verify', '--fresh', '--report', path)).code).toBe(0);
+  const { proof } = JSON.parse((await typed(move, 'status', '--json')).stdout) as { readonly proof: unknown };
+  expect(proof).toMatchObject({ at: expect.stringMatching(/^2/) });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ proof });
+  const counted = await cosmig(move, 'verify', '--level', 'count', '--report', path);
+  expect([counted.code, JSON.parse(readFileSync(path, 'utf8'))]).toMatchObject([0, { proof: null }]);
+});
+
 test('cutover --watch TIME, its name before -> taken for --watch-writes', async () => {
   expect((await cosmig(move, 'verify')).code).toBe(0);
   const ran = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');

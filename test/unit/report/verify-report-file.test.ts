@@ -29,7 +29,9 @@ test('report file: more differences than fit into memory -> all are written', ()
   expect(verdict.details.listed.differences).toHaveLength(1000);
 
   const path = join(folder, 'proof.json');
-  expect(writeReport(path, verdict, streamDifferences(store, 2000))).toBeUndefined();
+  expect(
+    writeReport(path, verdict, { named: streamDifferences(store, 2000), proofMs: null }),
+  ).toBeUndefined();
   const sample = (n: number): object => ({
     kind: 'missing',
     id: `o${n}`,
@@ -52,10 +54,10 @@ test.skipIf(process.platform === 'win32')(
   () => {
     const path = join(mkdtempSync(join(tmpdir(), 'cosmig-report-')), 'proof.json');
     const mode = (): number => statSync(path).mode & 0o777;
-    expect(writeReport(path, VERDICT, null)).toBeUndefined();
+    expect(writeReport(path, VERDICT, { named: null, proofMs: null })).toBeUndefined();
     expect(mode()).toBe(0o600);
     chmodSync(path, 0o644);
-    expect(writeReport(path, VERDICT, null)).toBeUndefined();
+    expect(writeReport(path, VERDICT, { named: null, proofMs: null })).toBeUndefined();
     expect(mode()).toBe(0o644);
   },
 );
@@ -65,8 +67,8 @@ test('report file: a count -> no lists; no differences -> empty lists', () => {
   using store = VerifyStore.open(join(folder, 'verify.db'));
   const path = join(folder, 'proof.json');
   const written = (): unknown => JSON.parse(readFileSync(path, 'utf8'));
-  expect(writeReport(path, VERDICT, null)).toBeUndefined();
+  expect(writeReport(path, VERDICT, { named: null, proofMs: null })).toBeUndefined();
   expect(written()).not.toHaveProperty('listed');
-  expect(writeReport(path, VERDICT, streamDifferences(store, 1))).toBeUndefined();
+  expect(writeReport(path, VERDICT, { named: streamDifferences(store, 1), proofMs: 1 })).toBeUndefined();
   expect(written()).toMatchObject({ listed: { differences: [], inFlight: [], waived: [] } });
 });
