@@ -66,7 +66,7 @@ export class RepeatSample {
       table.set(at, WEIGHT, 1);
       return table.documentsAt(table.addDocuments(high, low)) === 2;
     }
-    if (this.#weight > 1 && this.#draw() * this.#weight >= 1) return false;
+    if (this.#weight > 1 && this.#draw(high) * this.#weight >= 1) return false;
     table.set(table.addDocuments(high, low), WEIGHT, this.#weight);
     this.#setBit(high);
     while (table.count > this.#entriesMax) this.#forgetHalf();
@@ -115,10 +115,13 @@ export class RepeatSample {
     this.#setBits();
   }
 
-  /** A number from 0 to 1. The numbers follow from how many there were, so that a saved sample continues with the same. */
-  #draw(): number {
+  /**
+   * A number from 0 to 1. The numbers follow from how many there were, so that a saved sample continues with the same, and
+   * from the document, so that they differ from container to container.
+   */
+  #draw(high: number): number {
     this.#draws += 1;
-    return (mix(Math.imul(this.#draws, STEP)) >>> 0) / 2 ** WORD_BITS;
+    return (mix(Math.imul(this.#draws, STEP) ^ high) >>> 0) / 2 ** WORD_BITS;
   }
 
   #isBitSet(high: number): boolean {
