@@ -48,7 +48,7 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // Most tests wait for servers and for times that are the point of the test: with two workers, two cores are idle for
     // more than half of a run. Unit tests do not wait.
-    maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 6,
+    maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 8,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [...projects, { name: 'alone', include: alone, isolate: true }].map(project),

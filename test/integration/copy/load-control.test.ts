@@ -302,10 +302,10 @@ describe('a run that waits reports the reason', () => {
     const { move } = tapped;
     await write(move, orders(700));
     await begin(move);
-    // By this clock: some 10 s for every batch. A pause of the machine must last 7 s before it counts as 30.
-    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 2500 } }]);
+    // By this clock: some 10 s for every batch. A pause of the machine must last 15 s before it counts as 30.
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 5000 } }]);
     const timing = { requestTimeoutMs: 15_000 };
-    const copied = await move.run('copy', { clock: fastClock(4), timing });
+    const copied = await move.run('copy', { clock: fastClock(2), timing });
     expect(copied.durationMs).toBeGreaterThan(40_000);
     expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
   });
