@@ -37,6 +37,8 @@ export interface CollisionExample {
 
 /** The most slots that are remembered. */
 const SLOTS_MAX = 65_536;
+/** An odd number, so that different hashes stay different, with about as many ones as zeros. */
+const ID_FACTOR = 0x9e37_79b9;
 /** How many pairs of colliding documents are shown. */
 const EXAMPLES_MAX = 5;
 /** How many values with recent writes are counted apart. */
@@ -139,9 +141,9 @@ export class CandidateMeasure {
         this.space.add(position, bytes, ts > dayTs, standsFor);
         this.heat.add(position, ts, standsFor);
       }
-      // The hash of the id is mixed first: under the candidate /id it is the same as that of the key.
-      const slotHigh = mix(mix(ids[2 * i + 1] ?? 0) ^ high);
-      const slotLow = mix(mix(ids[2 * i] ?? 0) ^ low);
+      // The hash of the id is multiplied first: under the candidate /id it is the same as that of the key.
+      const slotHigh = mix(Math.imul(ids[2 * i + 1] ?? 0, ID_FACTOR) ^ high);
+      const slotLow = mix(Math.imul(ids[2 * i] ?? 0, ID_FACTOR) ^ low);
       if (slots.add(slotHigh, slotLow)) this.#keepCollision(row);
     }
   }

@@ -33,7 +33,9 @@ export class RepeatSample {
   #seen = 0;
   #estimate = 0;
   #variance = 0;
-  /** How many numbers were drawn at random. */
+  /** How many documents are not drawn before the next one is, without those that are repeats. */
+  #skip = 0;
+  /** How many random numbers there were. */
   #draws = 0;
   /** One bit for each hash; set if something that is remembered has it. */
   readonly #bits: Int32Array;
@@ -66,10 +68,14 @@ export class RepeatSample {
       table.set(at, WEIGHT, 1);
       return table.documentsAt(table.addDocuments(high, low)) === 2;
     }
-    if (this.#weight > 1 && this.#draw(high) * this.#weight >= 1) return false;
+    if (this.#skip > 0) {
+      this.#skip -= 1;
+      return false;
+    }
     table.set(table.addDocuments(high, low), WEIGHT, this.#weight);
     this.#setBit(high);
     while (table.count > this.#entriesMax) this.#forgetHalf();
+    if (this.#weight > 1) this.#skip = this.#gap(high);
     return false;
   }
 
@@ -86,17 +92,19 @@ export class RepeatSample {
   }
 
   toBytes(): Buffer {
-    return this.#table.toBytes([this.#weight, this.#seen, this.#estimate, this.#variance, this.#draws]);
+    const owner = [this.#weight, this.#seen, this.#estimate, this.#variance, this.#skip, this.#draws];
+    return this.#table.toBytes(owner);
   }
 
   static fromBytes(bytes: Buffer, entriesMax: number): RepeatSample {
     const sample = new RepeatSample(entriesMax);
     const { table, owner } = HashTable.fromBytes(bytes);
-    const [weight = 1, seen = 0, estimate = 0, variance = 0, draws = 0] = owner;
+    const [weight = 1, seen = 0, estimate = 0, variance = 0, skip = 0, draws = 0] = owner;
     sample.#weight = weight;
     sample.#seen = seen;
     sample.#estimate = estimate;
     sample.#variance = variance;
+    sample.#skip = skip;
     sample.#draws = draws;
     sample.#table = table;
     sample.#setBits();
@@ -116,12 +124,14 @@ export class RepeatSample {
   }
 
   /**
-   * A number from 0 to 1. The numbers follow from how many there were, so that a saved sample continues with the same, and
-   * from the document, so that they differ from container to container.
+   * How many documents to skip, at random: a number for each document would cost more. The random numbers follow from how
+   * many there were, so that a saved sample continues with the same, and from the document, so that they differ from
+   * container to container.
    */
-  #draw(high: number): number {
+  #gap(high: number): number {
     this.#draws += 1;
-    return (mix(Math.imul(this.#draws, STEP) ^ high) >>> 0) / 2 ** WORD_BITS;
+    const random = ((mix(Math.imul(this.#draws, STEP) ^ high) >>> 0) + 1) / 2 ** WORD_BITS;
+    return Math.floor(Math.log(random) / Math.log(1 - 1 / this.#weight));
   }
 
   #isBitSet(high: number): boolean {
