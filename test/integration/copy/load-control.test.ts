@@ -300,11 +300,14 @@ describe('a run that waits reports the reason', () => {
       target: { throughput: 6000 },
     });
     const { move } = tapped;
-    await write(move, orders(700));
+    await write(move, orders(1000));
     await begin(move);
-    // By this clock: some 10 s for every batch. A pause of the machine must last 15 s before it counts as 30.
-    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 5000 } }]);
-    const timing = { requestTimeoutMs: 15_000 };
+    // By this clock: some 12 s for each of ten batches. What follows the page, such as removing the reservation of the
+    // target, is not slow.
+    await move.admin.faults([
+      { match: { op: 'batch', coll: 'by-tenant' }, times: 10, effect: { delayMs: 6000 } },
+    ]);
+    const timing = { requestTimeoutMs: 40_000 };
     const copied = await move.run('copy', { clock: fastClock(2), timing });
     expect(copied.durationMs).toBeGreaterThan(40_000);
     expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
