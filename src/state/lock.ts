@@ -54,6 +54,23 @@ export class MoverLock {
     }
   }
 
+  /** Takes the lock of a file that another command than a mover writes; `what` refuses another process, and `holder` says which one it may be. */
+  static takeFor(
+    path: string,
+    { what, holder }: { readonly what: string; readonly holder: string },
+  ): MoverLock {
+    try {
+      return MoverLock.take(path);
+    } catch (error) {
+      if (!(error instanceof NotReadyError)) throw error;
+      throw new NotReadyError(what, {
+        why: `${holder} holds ${path}`,
+        hint: 'wait for it to end or stop it, then run the same command again',
+        cause: error,
+      });
+    }
+  }
+
   /** Whether a process holds the lock. */
   static isHeld(ledger: string): boolean {
     const path = lockPath(ledger);

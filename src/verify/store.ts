@@ -4,12 +4,10 @@
  * they agree. The process that compares holds the file's lock.
  */
 import { existsSync } from 'node:fs';
-import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { realPath } from '../lib/sqlite/file.ts';
 import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
 import {
-  asContentsError,
-  DamagedFile,
+  asErrorOfReplaceable,
   openDatabase,
   refuseForeignFile,
   withDatabaseErrors,
@@ -82,6 +80,14 @@ export interface Proof {
 /** A small cache is enough: the file has a few rows and the sums of two sides. */
 const CACHE_KIB = 1024;
 
+/** What the command does when the file was damaged and is deleted. */
+const THEN = 'verify then compares from the beginning';
+/** The words for the process that holds the lock of the file. */
+const HOLDER = {
+  what: 'another cosmig verify is running',
+  holder: 'it, or a cosmig cutover that compares by itself,',
+};
+
 /** Returns the path of the verify file of a ledger. */
 export function verifyPath(ledger: string): string {
   return `${realPath(ledger)}-verify`;
@@ -147,7 +153,7 @@ export class VerifyStore {
 
   /** Takes the lock that keeps other processes from comparing; refuses if another process compares already. */
   static hold(path: string): MoverLock {
-    return takeLock(path);
+    return MoverLock.takeFor(path, HOLDER);
   }
 
   /**
@@ -155,7 +161,7 @@ export class VerifyStore {
    */
   static open(path: string, moverLock?: MoverLock): VerifyStore {
     refuseForeignFile(path, 'verify');
-    const lock = moverLock === undefined ? takeLock(path) : undefined;
+    const lock = moverLock === undefined ? MoverLock.takeFor(path, HOLDER) : undefined;
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
@@ -167,7 +173,7 @@ export class VerifyStore {
     } catch (error) {
       database?.close();
       lock?.release();
-      throw asVerifyFileError(error, path);
+      throw asErrorOfReplaceable(error, path, THEN);
     }
   }
 
@@ -192,7 +198,7 @@ export class VerifyStore {
         ? null
         : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
     } catch (error) {
-      throw asVerifyFileError(error, path);
+      throw asErrorOfReplaceable(error, path, THEN);
     } finally {
       database.close();
     }
@@ -358,30 +364,6 @@ function proofIn(row: Columns | undefined): Proof | null {
     fingerprint: text(row, 'fingerprint'),
     details: jsonText(row, 'details'),
   };
-}
-
-/** Converts an error of the file. A damaged verify file may be deleted, because a new comparison replaces it. */
-function asVerifyFileError(thrown: unknown, path: string): unknown {
-  const error = asContentsError(thrown, path);
-  if (!(error instanceof DamagedFile)) return error;
-  return new LedgerError(error.message, {
-    why: error.why,
-    hint: `delete ${path} and run the same command again: verify then compares from the beginning`,
-    cause: error,
-  });
-}
-
-function takeLock(path: string): MoverLock {
-  try {
-    return MoverLock.take(path);
-  } catch (error) {
-    if (!(error instanceof NotReadyError)) throw error;
-    throw new NotReadyError('another cosmig verify is running', {
-      why: `it, or a cosmig cutover that compares by itself, holds ${path}`,
-      hint: 'wait for it to end or stop it, then run the same command again',
-      cause: error,
-    });
-  }
 }
 
 function chunkIn(row: Columns): Chunk {

@@ -248,6 +248,17 @@ export function asContentsError(error: unknown, path: string): unknown {
   return new DamagedFile(path, `its tables are not those that cosmig has created: ${error.message}`, error);
 }
 
+/**
+ * The same for a file that may be deleted when it is damaged, because the command makes a new one. `then`: what the
+ * command does in this case.
+ */
+export function asErrorOfReplaceable(thrown: unknown, path: string, then: string): unknown {
+  const error = asContentsError(thrown, path);
+  if (!(error instanceof DamagedFile)) return error;
+  const hint = `delete ${path} and run the same command again: ${then}`;
+  return new LedgerError(error.message, { why: error.why, hint, cause: error });
+}
+
 /** What SQLite's errors mean to the operator, by the first word of the error code. */
 const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   FULL: {

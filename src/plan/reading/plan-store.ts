@@ -3,12 +3,11 @@
  * measures change in one transaction, so after a crash the next run resumes from a state in which they agree. The
  * process that measures holds the file's lock. A file that has lost changes is started again.
  */
-import { LedgerError, NotReadyError } from '../../lib/errors.ts';
 import { realPath } from '../../lib/sqlite/file.ts';
 import { bytes, jsonText, number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
 import { changeCount, openTables } from '../../lib/sqlite/table-sums.ts';
 import {
-  asContentsError,
+  asErrorOfReplaceable,
   DamagedFile,
   openDatabase,
   refuseForeignFile,
@@ -54,6 +53,11 @@ export interface PlanCheckpoint {
 const CACHE_KIB = 1024;
 /** The sketches of a measure; those of the levels of its key are `sample-0`, `sample-1` and so on. */
 const SKETCHES = ['biggest', 'lastDay', 'lastHour', 'space', 'heat', 'slots'] as const;
+
+/** What the command does when the file was damaged and is deleted. */
+const THEN = 'plan then reads the source from the beginning';
+/** The words for the process that holds the lock of the file. */
+const HOLDER = { what: 'another cosmig plan is running', holder: 'it' };
 
 /** Returns the path of the plan file of a ledger. */
 export function planPath(ledger: string): string {
@@ -105,7 +109,7 @@ export class PlanStore {
   /** Opens the plan file; refuses if another process measures. */
   static open(path: string): PlanStore {
     refuseForeignFile(path, 'plan');
-    const lock = takeLock(path);
+    const lock = MoverLock.takeFor(path, HOLDER);
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
@@ -117,7 +121,7 @@ export class PlanStore {
     } catch (error) {
       database?.close();
       lock.release();
-      throw asPlanFileError(error, path);
+      throw asErrorOfReplaceable(error, path, THEN);
     }
   }
 
@@ -284,28 +288,4 @@ function headOf(measure: SavedMeasure): Head {
   const { documents, missing, types, refused, texts, collided, samples, unique } = measure;
   const conflicts = unique.map(({ examples }) => examples);
   return { documents, missing, types, refused, texts, collided, levels: samples.length, conflicts };
-}
-
-/** Converts an error of the file. A damaged plan file may be deleted, because a new pass replaces it. */
-function asPlanFileError(thrown: unknown, path: string): unknown {
-  const error = asContentsError(thrown, path);
-  if (!(error instanceof DamagedFile)) return error;
-  return new LedgerError(error.message, {
-    why: error.why,
-    hint: `delete ${path} and run the same command again: plan then reads the source from the beginning`,
-    cause: error,
-  });
-}
-
-function takeLock(path: string): MoverLock {
-  try {
-    return MoverLock.take(path);
-  } catch (error) {
-    if (!(error instanceof NotReadyError)) throw error;
-    throw new NotReadyError('another cosmig plan is running', {
-      why: `it holds ${path}`,
-      hint: 'wait for it to end or stop it, then run the same command again',
-      cause: error,
-    });
-  }
 }
