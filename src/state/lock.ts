@@ -54,7 +54,10 @@ export class MoverLock {
     }
   }
 
-  /** Takes the lock of a file that another command than a mover writes; `what` refuses another process, and `holder` says which one it may be. */
+  /**
+   * Takes the lock of a file that is not a ledger. If another process holds it, the error says `what` is the case, and
+   * that the `holder` has the file.
+   */
   static takeFor(
     path: string,
     { what, holder }: { readonly what: string; readonly holder: string },
