@@ -2,7 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { runDryRun } from '../report/runs/run-dry-run.ts';
+import { refuseRunFlags, runDryRun } from '../report/runs/run-dry-run.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { CREATE_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
 import { loadLedgerPath } from '../spec/load.ts';
@@ -38,7 +38,10 @@ export const copy: Command<typeof OPTIONS> = {
   options: OPTIONS,
   async run(context) {
     const { dryRun, watch } = context.options;
-    if (dryRun) return runDryRun(context);
+    if (dryRun) {
+      refuseRunFlags(context.options, context.env);
+      return runDryRun(context);
+    }
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
       withNotices(context, 'copy', async (observer) =>
         runToGoal(context, { command: 'copy', goal: 'copy', observer }),

@@ -1,6 +1,37 @@
 /** `cosmig copy --dry-run`: inspects both containers and writes to neither. */
 import type { Result } from '../../cli/command.ts';
+import { UsageError } from '../../lib/errors.ts';
+import { flagOf } from '../../lib/flags.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
+
+interface RunFlags {
+  readonly watch: string | undefined;
+  readonly metricsFile: readonly string[];
+  readonly notify: string | undefined;
+  readonly notifyCommand: string | undefined;
+}
+
+/**
+ * Refuses flags about a run, which a dry run would ignore. The same settings in the environment or in the config file
+ * are for the runs that follow, and are not refused.
+ */
+export function refuseRunFlags(
+  { watch, metricsFile, notify, notifyCommand }: RunFlags,
+  env: SpecContext['env'],
+): void {
+  const isGiven = {
+    watch: watch !== undefined,
+    metricsFile: metricsFile.length > 0,
+    notify: notify !== undefined && notify !== env['COSMIG_NOTIFY'],
+    notifyCommand: notifyCommand !== undefined && notifyCommand !== env['COSMIG_NOTIFY_COMMAND'],
+  };
+  const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
+  if (given === undefined) return;
+  throw new UsageError(`--dry-run cannot be combined with --${flagOf(given)}`, {
+    why: 'a dry run moves nothing and writes nothing, so there is nothing to show or to report',
+    hint: `leave out --${flagOf(given)}, or leave out --dry-run`,
+  });
+}
 
 export async function runDryRun(context: SpecContext): Promise<Result> {
   const { signal } = context;

@@ -1,5 +1,5 @@
 /** `cosmig copy --dry-run` as an operator types it: text, JSON, and nothing written anywhere. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CosmosClient } from '@azure/cosmos';
@@ -28,11 +28,14 @@ afterEach(async () => {
   await emulator.close();
 });
 
-const copy = (...more: string[]): Promise<Ran> => {
+const copyIn = (more: readonly string[], settings: Readonly<Record<string, string>>): Promise<Ran> => {
   const ledger = ['--ledger', join(folder, 'ledger.db'), '--create-target'];
-  const env = { COSMIG_SOURCE_CONNECTION_STRING: emulator.connectionString };
+  const env = { COSMIG_SOURCE_CONNECTION_STRING: emulator.connectionString, ...settings };
   return runCosmig(['copy', ...SPEC, ...ledger, ...more], { env, clock: systemClock });
 };
+const copy = (...more: string[]): Promise<Ran> => copyIn(more, {});
+const copyWith = (settings: Readonly<Record<string, string>>): Promise<Ran> =>
+  copyIn(['--dry-run'], settings);
 
 test('copy --dry-run: warnings and an estimate -> printed, and nothing is written', async () => {
   const ran = await copy('--dry-run');
@@ -46,6 +49,26 @@ test('copy --dry-run: warnings and an estimate -> printed, and nothing is writte
   expect(readdirSync(folder)).toEqual([]);
   const { resources } = await client.database('shop').containers.readAll().fetchAll();
   expect(resources.map(({ id }) => id)).toEqual(['orders']);
+});
+
+test.each([
+  ['--watch', []],
+  ['--metrics-file', ['figures.prom']],
+  ['--notify', ['https://example.com/hook']],
+  ['--notify-command', ['true']],
+])('copy --dry-run: %s -> refused, since a dry run would ignore it', async (flag, value) => {
+  const ran = await copy('--dry-run', flag, ...value);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`--dry-run cannot be combined with ${flag}`);
+});
+
+test('copy --dry-run: the same settings for all runs of a migration -> the dry run leaves them alone', async () => {
+  const config = join(folder, 'all.yaml');
+  const figures = join(folder, 'figures.prom');
+  writeFileSync(config, `metricsFile: ${figures}\n`);
+  expect((await copy('--dry-run', '--config', config)).code).toBe(0);
+  expect((await copyWith({ COSMIG_METRICS_FILE: figures, COSMIG_NOTIFY_COMMAND: 'true' })).code).toBe(0);
+  expect(existsSync(figures)).toBe(false);
 });
 
 test('copy --dry-run: --json -> one object', async () => {
