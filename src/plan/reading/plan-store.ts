@@ -23,6 +23,7 @@ import type { ExactFigures } from '../exact/exact-figures.ts';
 import type { ExactEntries } from '../exact/exact-entries.ts';
 import type { SavedMeasure } from '../pass/candidate-measure.ts';
 import type { Proposal, SavedPages } from '../pass/page-measure.ts';
+import type { PlanSummary } from '../summary.ts';
 
 /** What a pass is about. Another subject begins another pass. */
 export interface PlanSubject {
@@ -99,6 +100,9 @@ export class PlanStore {
       addChunk: database.prepare('INSERT INTO exact_chunks (chunk) VALUES (?)'),
       figures: database.prepare<[number], Columns>('SELECT figures FROM exact_figures WHERE candidate = ?'),
       addFigures: database.prepare('INSERT INTO exact_figures (candidate, figures) VALUES (?, ?)'),
+      keepSummary: database.prepare(
+        'INSERT OR REPLACE INTO result (id, taken_at_ms, summary) VALUES (1, ?, ?)',
+      ),
       setSketch: database.prepare(
         `INSERT INTO sketches (candidate, name, bytes) VALUES (?, ?, ?)
          ON CONFLICT (candidate, name) DO UPDATE SET bytes = excluded.bytes`,
@@ -230,6 +234,11 @@ export class PlanStore {
     this.#transactions.run(() => this.#sql.setTotals.run(JSON.stringify(totals)));
   }
 
+  /** Keeps what the plan has found, in short, for the page of a migration (plan-record.ts). */
+  keepSummary(summary: PlanSummary, takenAtMs: number): void {
+    this.#transactions.run(() => this.#sql.keepSummary.run(takenAtMs, JSON.stringify(summary)));
+  }
+
   [Symbol.dispose](): void {
     try {
       this.#database.close();
@@ -273,7 +282,7 @@ export class PlanStore {
   }
 
   #forget(): void {
-    for (const table of ['pass', 'parts', 'sketches', 'exact_chunks', 'exact_figures'])
+    for (const table of ['pass', 'parts', 'sketches', 'exact_chunks', 'exact_figures', 'result'])
       this.#database.exec(`DELETE FROM ${table}`);
   }
 }

@@ -8,7 +8,7 @@ import type { DurationCounts, SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
-import { STAGES, stageOf } from '../watch/words.ts';
+import { STAGES, stageOf, type Stage } from '../watch/words.ts';
 import { exposition, type Labels, type Metric, type Sample } from './exposition.ts';
 import { replicatedUntilMs, retentionEndMs } from './replicated.ts';
 
@@ -42,9 +42,19 @@ export function metricsOf(facts: Facts, { format, version, migration, command }:
       [name, facts.is === 'absent' ? null : facts.is === 'known' ? 1 : 0],
     ]),
     ...(command === undefined ? [] : commandMetrics(name, command)),
+    ...(known === undefined ? [] : stageMetric(name, stageOf(facts))),
     ...(facts.is === 'known' ? migrationMetrics(facts) : []),
   ];
   return exposition(metrics, format);
+}
+
+function stageMetric(name: Labels, stage: Stage | null): Metric[] {
+  if (stage === null) return [];
+  const samples = STAGES.map((each): Sample => [
+    { ...name, cosmig_stage: each.toLowerCase() },
+    each === stage ? 1 : 0,
+  ]);
+  return [{ name: 'stage', type: 'stateset', help: 'The stage of the migration.', samples }];
 }
 
 function commandMetrics(name: Labels, { command, beganMs, end }: CommandState): Metric[] {
@@ -64,7 +74,6 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
   const { status, report, comparing, history } = facts;
   const { documents, deadLetters, proof, running, lastRun, cutover } = status;
   const name = { migration: status.migration };
-  const stage = stageOf(facts);
   const one = (value: number | null): readonly Sample[] => [[name, value]];
   const bySide = (of: (side: SideReport) => number | null): readonly Sample[] =>
     SIDES.map((side) => [{ ...name, side }, report === null ? null : of(report[side])]);
@@ -81,12 +90,6 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
     return before === undefined || before.read !== entry.read || before.written !== entry.written;
   });
   return [
-    {
-      name: 'stage',
-      type: 'stateset',
-      help: 'The stage of the migration.',
-      samples: STAGES.map((each) => [{ ...name, cosmig_stage: each.toLowerCase() }, each === stage ? 1 : 0]),
-    },
     gauge('running', 'Whether a run holds the ledger.', one(isRunning ? 1 : 0)),
     counter('documents_read', 'Documents read from the source by all runs.', one(documents.read)),
     gauge(

@@ -42,7 +42,7 @@ function isRecommended(result: CandidateResult, { action, key }: Recommendation)
 
 /** The recommendation as one sentence, in parts: the key stands apart, since it may be long. */
 export function recommended(
-  { action, key }: Recommendation,
+  { action, key }: Pick<Recommendation, 'action' | 'key'>,
   present: string,
 ): readonly [before: string, key: string] {
   switch (action) {

@@ -1,7 +1,8 @@
 /** Makes a plan for a command: reads its files, shows its progress, and prints and writes what it found. */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Context, Result } from '../../cli/command.ts';
-import { MismatchError, UsageError, type CosmigError } from '../../lib/errors.ts';
+import { asCosmigError, MismatchError, UsageError, type CosmigError } from '../../lib/errors.ts';
 import { describeFsError } from '../../lib/fs-error.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { PlanParts } from '../../plan/plan.ts';
@@ -78,6 +79,8 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
     makePlan({ ...parts, signal: within }),
   );
   const unwritten = order.report === undefined ? undefined : writePlanPage(order.report, result);
+  const page = order.report === undefined || unwritten !== undefined ? null : resolve(order.report);
+  await keepForPage(spec.file, { result, page, log });
   const chosen = order.config === undefined ? undefined : chooseCandidate(order.config, result.candidates);
   const { ledger } = options;
   const refused =
@@ -93,6 +96,21 @@ export async function runPlan(context: PlanContext, order: PlanOrder): Promise<R
     }),
   };
   return resultOrThrow(shown, error, out);
+}
+
+/** Keeps the findings for the page of the migration. What was found is not lost if that fails. */
+async function keepForPage(
+  ledger: string,
+  { result, page, log }: { readonly result: PlanResult; readonly page: string | null } & Pick<Context, 'log'>,
+): Promise<void> {
+  const { keepSummary } = await import('../../plan/reading/plan-record.ts');
+  const { summaryOf } = await import('../../plan/summary.ts');
+  try {
+    keepSummary(ledger, summaryOf(result, page), Date.parse(result.takenAt));
+  } catch (error) {
+    const { message, why } = asCosmigError(error);
+    log.warn(`cosmig watch cannot show this plan: ${message}`, { why });
+  }
 }
 
 /** A plan in which every candidate has a blocker has no usable answer. */

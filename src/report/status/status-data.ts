@@ -63,7 +63,7 @@ export function buildStatus(
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */
-function textsIn(json: string): readonly string[] {
+export function textsIn(json: string): readonly string[] {
   try {
     const value: unknown = JSON.parse(json);
     return Array.isArray(value) ? value.map(String) : [json];

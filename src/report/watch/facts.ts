@@ -5,14 +5,15 @@
  */
 import { existsSync } from 'node:fs';
 import { CosmigError } from '../../lib/errors.ts';
+import { planOfLedger, type PlanRecord } from '../../plan/reading/plan-record.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
-import { readOverviewAnd } from '../../state/reading/overview.ts';
+import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
 import type { RunReport } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
-import { buildStatus, type Status } from '../status/status-data.ts';
+import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
 
 /** The state of a migration at one moment. */
 export interface MigrationFacts {
@@ -28,7 +29,13 @@ export interface MigrationFacts {
   readonly events: readonly JournalEntry[];
   /** The newest open dead letters. */
   readonly letters: readonly Letter[];
+  /** The key of the target as the operator gave it. */
+  readonly key: { readonly paths: readonly string[]; readonly derive: readonly string[] };
+  readonly plan: PlanFacts;
 }
+
+/** What was planned; null: nothing, or another container. */
+export type PlanFacts = PlanRecord | { readonly is: 'unreadable'; readonly why: string } | null;
 
 /** Why there is nothing to show. */
 export interface NothingToShow {
@@ -36,6 +43,7 @@ export interface NothingToShow {
   readonly atMs: number;
   readonly ledger: string;
   readonly why: string;
+  readonly plan: PlanFacts;
 }
 
 export type Facts = MigrationFacts | NothingToShow;
@@ -45,13 +53,38 @@ const LETTERS_SHOWN = 6;
 
 export function readFacts(ledgerPath: string, atMs: number): Facts {
   if (!existsSync(ledgerPath))
-    return { is: 'absent', atMs, ledger: ledgerPath, why: 'cosmig copy will create it' };
+    return {
+      is: 'absent',
+      atMs,
+      ledger: ledgerPath,
+      why: 'cosmig copy will create it',
+      plan: readPlan(ledgerPath),
+    };
   try {
     return readKnown(ledgerPath, atMs);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
-    return { is: 'unreadable', atMs, ledger: ledgerPath, why: `${error.message}: ${error.why}` };
+    const why = `${error.message}: ${error.why}`;
+    return { is: 'unreadable', atMs, ledger: ledgerPath, why, plan: null };
   }
+}
+
+function readPlan(ledgerPath: string): PlanFacts {
+  try {
+    return planOfLedger(ledgerPath);
+  } catch (error) {
+    if (!(error instanceof CosmigError)) throw error;
+    return { is: 'unreadable', why: `${error.message}: ${error.why}` };
+  }
+}
+
+/** Returns the plan if it is of the source of this migration. */
+function planFor(ledgerPath: string, { migration }: Overview): PlanFacts {
+  const found = readPlan(ledgerPath);
+  if (found?.is !== 'made') return found;
+  const { containers, pinned } = migration;
+  const isSame = containers === null || containers.sourceRid === found.sourceRid;
+  return isSame && found.summary.source === pinned.source ? found : null;
 }
 
 function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
@@ -72,6 +105,11 @@ function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
     status,
     report: overview.lastRun?.report ?? null,
     comparing: isVerifying ? lastProgress(verified) : null,
+    key: {
+      paths: textsIn(overview.migration.pinned.partitionKey),
+      derive: textsIn(overview.migration.pinned.derive),
+    },
+    plan: planFor(ledgerPath, overview),
     ...more,
   };
 }

@@ -10,10 +10,11 @@ import { cutover } from './cutover.ts';
 import type { Facts, MigrationFacts } from './facts.ts';
 import { history } from './history.ts';
 import { deadLetters, moved } from './moved.ts';
+import { plan } from './plan.ts';
 import { proof } from './proof.ts';
 import { ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
-import { clockTime, eventText, headlineOf, stageOf, STAGES } from './words.ts';
+import { clockTime, eventText, headlineOf, stageOf, STAGES, type Stage } from './words.ts';
 import { work } from './work.ts';
 
 /** The parts of the page by the id of their element, in the order of the page. */
@@ -23,7 +24,7 @@ export function partsOf(facts: Facts, rates: RangeRates): PageParts {
   const known = facts.is === 'known' ? facts : null;
   const of = (make: (of: MigrationFacts) => Markup): string => (known === null ? NOTHING : make(known)).text;
   return {
-    now: (known === null ? nothing(facts) : headline(known)).text,
+    now: headline(facts).text,
     work: of(work),
     ranges: of((all) => ranges(all, rates)),
     history: of(history),
@@ -31,28 +32,27 @@ export function partsOf(facts: Facts, rates: RangeRates): PageParts {
     letters: of(deadLetters),
     proof: of(proof),
     cutover: of(cutover),
+    plan: (plan(facts) ?? NOTHING).text,
     events: of(events),
     name: markup`<bdi>${nameOf(facts)}</bdi>`.text,
     asof: markup`As of ${formatTime(facts.atMs)}`.text,
   };
 }
 
-function headline(facts: MigrationFacts): Markup {
+function headline(facts: Facts): Markup {
   const { title, detail, mood } = headlineOf(facts);
   const stage = stageOf(facts);
-  const at = STAGES.indexOf(stage);
-  return markup`<ol class="stages" aria-label="Stages">${STAGES.map(
-    (name, index) =>
-      markup`<li class="${index < at ? 'past' : index === at ? 'here' : ''}"${index === at ? new Markup(' aria-current="step"') : null}>${name}</li>`,
-  )}</ol>
-<div class="headline ${mood}" role="status"><h1>${title}</h1><p>${detail}</p></div>`;
+  return markup`${stage === null ? null : stages(stage, facts)}
+<div class="headline ${mood}" role="status"><h1>${title}</h1><p><bdi>${detail}</bdi></p></div>`;
 }
 
-function nothing(facts: Facts): Markup {
-  if (facts.is === 'known') return NOTHING;
-  const title = facts.is === 'absent' ? 'No migration has begun' : 'The ledger cannot be read';
-  const mood = facts.is === 'absent' ? 'idle' : 'alarm';
-  return markup`<div class="headline ${mood}" role="status"><h1>${title}</h1><p><bdi>${facts.ledger}</bdi>: ${facts.why}.</p></div>`;
+function stages(stage: Stage, { plan }: Facts): Markup {
+  const at = STAGES.indexOf(stage);
+  return markup`<ol class="stages" aria-label="Stages">${STAGES.map((name, index) => {
+    const isSkipped = name === 'Plan' && index < at && plan === null;
+    const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
+    return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
+  })}</ol>`;
 }
 
 function events({ events: list }: MigrationFacts): Markup {
@@ -65,9 +65,10 @@ function events({ events: list }: MigrationFacts): Markup {
     )}</ol>`;
 }
 
-/** The name of the migration; the path of its ledger as long as that is all that is known. */
+/** The name of the migration; before it has begun the container that was measured, or the path of the ledger. */
 function nameOf(facts: Facts): string {
-  return facts.is === 'known' ? facts.status.migration : facts.ledger;
+  if (facts.is === 'known') return facts.status.migration;
+  return facts.plan?.is === 'made' ? facts.plan.summary.source : facts.ledger;
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -110,6 +111,7 @@ export function watchPage(
     part('history', 'card'),
     markup`<div class="columns">${[part('moved', 'card'), part('proof', 'card')]}</div>`,
     part('cutover', 'card'),
+    part('plan', 'card'),
     markup`<div class="columns">${[part('letters', 'card'), part('events', 'card')]}</div>`,
   ]}</main>
 <footer><span id="asof">${new Markup(parts['asof'] ?? '')}</span>${live ? markup`<span id="link" role="status"></span>` : null}<span>cosmig ${version}. This page changes nothing and loads nothing from a network.</span></footer></div>${live ? new Markup(`<script>${CLIENT}</script>`) : null}</body></html>

@@ -31,6 +31,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 .stages{display:flex;gap:6px;margin-top:18px}
 .stages li{flex:1;padding-top:8px;border-top:5px solid var(--track);font-size:.9rem;color:var(--muted)}
 .stages .past{border-color:var(--good)}
+.stages .skipped{border-top-style:dotted}
 .stages .here{border-color:var(--tone1);color:var(--ink);font-weight:650}
 .headline{margin-top:22px;min-height:104px}
 .headline h1{font-size:clamp(1.7rem,4.2vw,3.1rem);line-height:1.12;font-weight:680;letter-spacing:-.02em;text-wrap:balance}
@@ -66,6 +67,10 @@ figcaption{font-size:.82rem;margin-top:4px}
 .steps .now{font-weight:650}
 .ticks .met>span:first-child{color:var(--good);font-weight:700}
 .ticks .unmet>span:first-child{color:var(--alarm);font-weight:700}
+.tag{display:inline-block;padding:0 8px;border:1px solid currentcolor;border-radius:10px;font-size:.74rem;font-weight:600;white-space:nowrap}
+.tag.taken{color:var(--good)}
+.plan .key{color:var(--ink)}
+.findings li{padding:1px 0}
 .verdict{font-size:1.15rem;font-weight:600;margin-top:8px}
 `;
 

@@ -3,16 +3,20 @@ import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
 import type { Status } from '../status/status-data.ts';
-import type { MigrationFacts } from './facts.ts';
+import type { Facts, MigrationFacts, NothingToShow } from './facts.ts';
+import { adviceText, measuringText } from './plan.ts';
 
 /** The stages of a migration, in order. */
-export const STAGES = ['Copy', 'Tail', 'Verify', 'Cutover', 'Done'] as const;
+export const STAGES = ['Plan', 'Copy', 'Tail', 'Verify', 'Cutover', 'Done'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** A run that has reported nothing for this long may hang. It reports every second. */
 const SILENT_MS = 10_000;
 
-export function stageOf({ status: { phase, running, verifying, proof } }: MigrationFacts): Stage {
+/** Returns the stage of a migration; null: it has not begun, and nothing was planned. */
+export function stageOf(facts: Facts): Stage | null {
+  if (facts.is !== 'known') return facts.plan === null ? null : 'Plan';
+  const { phase, running, verifying, proof } = facts.status;
   if (phase === 'committed') return 'Done';
   if (phase === 'new' || phase === 'copying') return 'Copy';
   if (phase !== 'tailing') return 'Cutover';
@@ -27,7 +31,29 @@ export interface Headline {
   readonly mood: 'good' | 'wait' | 'alarm' | 'idle';
 }
 
-export function headlineOf(facts: MigrationFacts): Headline {
+export function headlineOf(facts: Facts): Headline {
+  return facts.is === 'known' ? knownHeadline(facts) : headlineBefore(facts);
+}
+
+function headlineBefore({ is, ledger, why, plan }: NothingToShow): Headline {
+  const detail = `${ledger}: ${why}.`;
+  if (is === 'unreadable') return { title: 'The ledger cannot be read', detail, mood: 'alarm' };
+  if (plan?.is === 'measuring')
+    return {
+      title: 'Measuring candidates for the key',
+      detail: measuringText(plan.documents),
+      mood: 'good',
+    };
+  if (plan?.is === 'made')
+    return {
+      title: `The plan: ${adviceText(plan.summary)}`,
+      detail: `No migration of ${plan.summary.source} has begun yet.`,
+      mood: 'idle',
+    };
+  return { title: 'No migration has begun', detail, mood: 'idle' };
+}
+
+function knownHeadline(facts: MigrationFacts): Headline {
   const { status, report, comparing, atMs } = facts;
   const { running, lastRun, cutover } = status;
   const committed = committedHeadline(status);
