@@ -20,7 +20,7 @@ const OPTIONS = {
   report: {
     type: 'text',
     value: 'FILE',
-    help: 'write the page of cosmig watch as it is now to this file, for a change ticket',
+    help: 'write the page of cosmig watch as it is now to this file, for a change ticket, with documents and RU of each partition before and after',
   },
   ...LEDGER_OPTIONS,
 } as const;
@@ -56,7 +56,7 @@ export const status: Command<typeof OPTIONS> = {
     }
     const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
     if (report === undefined) return result;
-    const { writeWatchPage } = await import('../report/watch/report-file.ts');
+    const { writeWatchPage } = await import('../report/status/report-file.ts');
     return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
   },
 };

@@ -97,6 +97,9 @@ export class RunStore {
         'UPDATE runs SET reported_at_ms = @atMs, report = @report WHERE number = (SELECT max(number) FROM runs)',
       ),
       last: database.prepare<[], Columns>('SELECT * FROM runs ORDER BY number DESC LIMIT 1'),
+      reports: database.prepare<[number], Columns>(
+        'SELECT reported_at_ms, report FROM runs WHERE reported_at_ms IS NOT NULL ORDER BY number DESC LIMIT ?',
+      ),
       noteRequest: database.prepare(
         'UPDATE runs SET last_request = ? WHERE number = (SELECT max(number) FROM runs)',
       ),
@@ -131,6 +134,11 @@ export class RunStore {
   lastRequest(): LastRequest | null {
     const row = this.#sql.lastRequest.get();
     return row === undefined ? null : (JSON.parse(jsonText(row, 'last_request')) as LastRequest);
+  }
+
+  /** Returns the last reports of the newest runs, the newest first. */
+  reports(limit: number): RunReport[] {
+    return this.#sql.reports.all(limit).flatMap((row) => reportIn(row) ?? []);
   }
 
   last(): Run | null {

@@ -1,9 +1,8 @@
 /** The progress of a comparison in the verify file, for processes that show it while another one compares. */
-import { existsSync } from 'node:fs';
 import { jsonText, number, type Columns } from '../lib/sqlite/column.ts';
-import { asContentsError, openDatabase, type Database } from '../lib/sqlite/sqlite.ts';
-import { checkRows } from '../lib/sqlite/table-sums.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
+import { readVerifyFile } from './read-verify-file.ts';
 import type { VerifyProgress } from './verify.ts';
 
 /** A report that comes sooner after the last one is not recorded. */
@@ -32,19 +31,9 @@ export class ProgressRecord {
 
 /** Returns what the comparison of this verify file last reported; null: nothing. Needs no lock. */
 export function lastProgress(path: string): RecordedProgress | null {
-  if (!existsSync(path)) return null;
-  const database = openDatabase({ path, readonly: true });
-  try {
-    // The table is missing in a file that is being created, or that an older cosmig has written.
-    const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'progress'").all();
-    if (tables.length === 0) return null;
-    checkRows(database, ['progress']);
+  return readVerifyFile(path, 'progress', (database) => {
     const row = database.prepare<[], Columns>('SELECT * FROM progress').get();
     if (row === undefined) return null;
     return { ...(JSON.parse(jsonText(row, 'report')) as VerifyProgress), atMs: number(row, 'at_ms') };
-  } catch (error) {
-    throw asContentsError(error, path);
-  } finally {
-    database.close();
-  }
+  });
 }

@@ -18,6 +18,7 @@ import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 import { ProgressRecord } from './progress-record.ts';
+import { SpreadRecord } from './spread.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
 import { ChunkFile, endOf, type Chunk } from './pass/chunk-file.ts';
@@ -96,6 +97,7 @@ export function verifyPath(ledger: string): string {
 export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly progress: ProgressRecord;
+  readonly spread: SpreadRecord;
   readonly #database: Database;
   /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
@@ -112,6 +114,7 @@ export class VerifyStore {
     this.#transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.candidates = new CandidateStore(database, this.#transactions);
     this.progress = new ProgressRecord(database, this.#transactions);
+    this.spread = new SpreadRecord(database, this.#transactions);
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
@@ -126,8 +129,8 @@ export class VerifyStore {
       parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
       dropParts: database.prepare('DELETE FROM parts WHERE side = ?'),
       addPart: database.prepare(
-        `INSERT INTO parts (side, min, max, range_id, position, fence_lsn, is_done, documents)
-         VALUES (@side, @min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents)`,
+        `INSERT INTO parts (side, min, max, range_id, position, fence_lsn, is_done, documents, counted_with)
+         VALUES (@side, @min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents, @countedWith)`,
       ),
       sums: database.prepare<[string], Columns>('SELECT * FROM sums WHERE side = ?'),
       setSums: database.prepare(
@@ -270,6 +273,7 @@ export class VerifyStore {
       fenceLsn: number(row, 'fence_lsn'),
       isDone: number(row, 'is_done') === 1,
       documents: number(row, 'documents'),
+      countedWith: orNull(row, 'counted_with', text),
     }));
   }
 
@@ -291,7 +295,13 @@ export class VerifyStore {
     const chunk = entries.length === 0 ? undefined : this.#chunks.write(this.#chunksEnd, entries);
     this.#transactions.run(() => {
       this.#sql.dropParts.run(side);
-      for (const part of parts) this.#sql.addPart.run({ ...part, side, isDone: part.isDone ? 1 : 0 });
+      for (const part of parts)
+        this.#sql.addPart.run({
+          ...part,
+          side,
+          isDone: part.isDone ? 1 : 0,
+          countedWith: part.countedWith ?? null,
+        });
       this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused), longIntegers });
       if (chunk !== undefined) this.#sql.addChunk.run(side, chunk.start, Buffer.from(chunk.ends.buffer));
     });

@@ -31,6 +31,11 @@ export interface ReadPart extends Interval {
   readonly fenceLsn: number;
   readonly isDone: boolean;
   readonly documents: number;
+  /**
+   * After a split, the beginning of the part that has the documents which were read before it; null or absent: all
+   * documents of this part are counted here.
+   */
+  readonly countedWith?: string | null;
 }
 
 /** An interval of the key space, and the position up to which it was read. */
@@ -68,6 +73,7 @@ interface Reader {
   readonly fenceLsn: number;
   isDone: boolean;
   documents: number;
+  readonly countedWith?: string | null;
   /** Limits the retries after failed requests, until a page arrives. The time between two retries grows. */
   readonly patience: Patience;
 }
@@ -253,12 +259,15 @@ export class FencedPass {
       reader.rangeId = only.range.id;
       return [reader];
     }
+    const mixed = reader.documents > 0 || reader.countedWith != null;
+    const countedWith = mixed ? (reader.countedWith ?? reader.min) : null;
     const children = ranges.map(({ range, min, max }, i) => ({
       ...reader,
       min,
       max,
       rangeId: range.id,
       documents: i === 0 ? reader.documents : 0,
+      countedWith: i === 0 ? (reader.countedWith ?? null) : countedWith,
       patience: this.#parts.side.patience.fresh(),
     }));
     this.#readers = [...this.#readers.filter((other) => other !== reader), ...children];

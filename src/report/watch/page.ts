@@ -14,7 +14,7 @@ import { plan } from './plan.ts';
 import { proof } from './proof.ts';
 import { ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
-import { clockTime, eventText, headlineOf, stageOf, STAGES, type Stage } from './words.ts';
+import { eventText, eventTime, headlineOf, stageOf, STAGES, type Stage } from './words.ts';
 import { work } from './work.ts';
 
 /** The parts of the page by the id of their element, in the order of the page. */
@@ -55,13 +55,13 @@ function stages(stage: Stage, { plan }: Facts): Markup {
   })}</ol>`;
 }
 
-function events({ events: list }: MigrationFacts): Markup {
+function events({ events: list, atMs }: MigrationFacts): Markup {
   if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;
   return markup`<h2>Events</h2><ol class="events">${list
     .toReversed()
     .map(
       (entry) =>
-        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${clockTime(entry.atMs)}</time> <span>${eventText(entry)}</span></li>`,
+        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${eventTime(entry.atMs, atMs)}</time> <span>${eventText(entry)}</span></li>`,
     )}</ol>`;
 }
 
@@ -108,9 +108,11 @@ export function watchPage(
     part('now'),
     part('work'),
     part('ranges', 'card'),
+    live ? null : part('spread', 'card'),
     part('history', 'card'),
     markup`<div class="columns">${[part('moved', 'card'), part('proof', 'card')]}</div>`,
     part('cutover', 'card'),
+    live ? null : part('timeline', 'card'),
     part('plan', 'card'),
     markup`<div class="columns">${[part('letters', 'card'), part('events', 'card')]}</div>`,
   ]}</main>

@@ -85,7 +85,7 @@ function limitOf(report: SideReport | null): number {
   return Math.max(1, report.containerRu / Math.max(1, report.ranges.length));
 }
 
-/** Where a bound lies in the hash space. Bounds of version 1 of the hash are shorter than those of version 2. */
-function shareOf(bound: string): number {
+/** Returns where a bound lies in the hash space. Bounds of version 1 of the hash are shorter than those of version 2. */
+export function shareOf(bound: string): number {
   return positionOf(bound.length < 32 ? 'hash-v1' : 'hash-v2', bound);
 }

@@ -93,7 +93,32 @@ const SMALL = `
 .card{padding:14px}
 }
 @media (min-width:2000px){html{font-size:24px}.page{max-width:2200px}body{font-size:24px}}
-@media print{.card,.figure{break-inside:avoid}}
+@media print{
+.card,.figure,figure,li{break-inside:avoid}
+h2,h3{break-after:avoid}
+body{font-size:13px}
+.page{max-width:none;padding:0 1px}
+.charts,.columns{grid-template-columns:repeat(2,minmax(0,1fr))}
+.figures{grid-template-columns:repeat(4,minmax(0,1fr));gap:10px}
+.figure,.headline{min-height:0}
+.card,.figure{padding:10px 12px;margin-top:12px}
+}
 `;
 
-export const WATCH_STYLE = [THEME_STYLE, TEXT, NOW, PARTS, PICTURE_STYLE, PICTURES, SMALL].join('');
+/** What only the report of cosmig status has. */
+const REPORT = `
+.spread,.strip{display:block;overflow:visible}
+.spread text{font-size:13px;font-weight:650;fill:var(--tone);font-variant-numeric:tabular-nums}
+.bar{stroke:var(--card);stroke-width:1}
+.spread .half{fill-opacity:.45}
+.strip{margin-top:12px}
+#spread figure{margin-top:12px}
+#spread .columns,#timeline .columns{gap:0 36px}
+.keys{display:flex;flex-wrap:wrap;gap:2px 18px}
+.keys .key{font:inherit;color:var(--tone);font-weight:600}
+.timeline{margin-top:10px}
+.timeline li{display:grid;grid-template-columns:6.5rem 1fr auto;gap:0 12px;padding:5px 0;font-size:.92rem;overflow-wrap:anywhere;border-bottom:1px solid var(--hairline)}
+.timeline time{color:var(--muted)}
+`;
+
+export const WATCH_STYLE = [THEME_STYLE, TEXT, NOW, PARTS, PICTURE_STYLE, PICTURES, REPORT, SMALL].join('');

@@ -149,6 +149,14 @@ export function clockTime(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(11, 16)} UTC`;
 }
 
+/** Returns when an event happened: the time of day, and before it the day, unless that is today. */
+export function eventTime(atMs: number, nowMs: number): string {
+  const [then, now] = [atMs, nowMs].map((ms) => new Date(ms).toISOString());
+  return then?.slice(0, 10) === now?.slice(0, 10)
+    ? clockTime(atMs)
+    : (then ?? '').slice(5, 16).replace('T', ' ');
+}
+
 /** What an event means, in a sentence without its full stop. */
 export function eventText(entry: JournalEntry): string {
   switch (entry.event) {

@@ -7,6 +7,7 @@ import { Countdown } from '../../lib/clock.ts';
 import { parsePath } from '../../keys/path.ts';
 import { fingerprint } from '../../spec/fingerprint.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import type { SideName } from '../../cosmos/side.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import {
   countLetters,
@@ -59,15 +60,16 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
   }
 }
 
+export type CountedSides = Readonly<Record<SideName, SideCount>>;
+
 /** Counts both sides once. The counts include the newest write and delete that any replica knows. */
-export async function countBoth(comparison: Comparison): Promise<DocumentCounts> {
+export async function countBoth(comparison: Comparison): Promise<CountedSides> {
   const { sides, ledger, signal, spec } = comparison;
   seeTokens(sides, ledger.moment());
   const target = await countSide(sides.target, { where: undefined, isNewest: true, signal });
   const source = await countSide(sides.source, { where: notMarked(spec), isNewest: true, signal });
-  const counts = { source: source.count, target: target.count };
-  reportCounts(comparison, counts);
-  return counts;
+  reportCounts(comparison, { source: source.count, target: target.count });
+  return { source, target };
 }
 
 function reportCounts({ onProgress, sides }: Comparison, counts: DocumentCounts): void {

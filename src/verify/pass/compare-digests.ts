@@ -11,7 +11,7 @@ import { markerOf, rekeyOptionsOf } from '../../spec/rekey-options.ts';
 import { Buckets } from './buckets.ts';
 import type { CandidateState } from '../recheck/candidate-store.ts';
 import { countLetters } from '../counts/count-ranges.ts';
-import { countBoth } from '../counts/compare-counts.ts';
+import { countBoth, type CountedSides } from '../counts/compare-counts.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
 import { listHidden } from '../recheck/hidden-properties.ts';
 import { firstDifferences, streamDifferences } from '../difference-lists.ts';
@@ -21,8 +21,9 @@ import { DamagedChunks } from './entry-chunks.ts';
 import { resumePoints, type ResumePoints } from '../incremental.ts';
 import { comparesInstants, type RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
+import { countsOfParts, countsOfRanges } from '../spread.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject, type Sums } from '../store.ts';
-import { NO_DIFFERENCES, type DocumentCounts, type Kind, type Verdict } from '../verdict.ts';
+import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
 import type { Comparison, VerifyProgress } from '../verify.ts';
 
 /**
@@ -56,7 +57,16 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
       if (verdict.equal !== true || counted !== null || !isCounted) {
         const { atMs: sinceMs, readMs } = since;
-        const details = { ...verdict.details, counted, sinceMs, readMs };
+        const totals =
+          counted === null ? null : { source: counted.source.count, target: counted.target.count };
+        if (counted !== null) {
+          const counts = {
+            source: countsOfRanges(counted.source.ranges),
+            target: countsOfRanges(counted.target.ranges),
+          };
+          store.spread.put({ atMs: comparison.clock.now(), fingerprint: subject.fingerprint, counts });
+        }
+        const details = { ...verdict.details, counted: totals, sinceMs, readMs };
         return keep(store, subject, { verdict: { ...verdict, details }, comparison });
       }
       // The changed documents are equal, but the numbers of documents are not those that the ledger expects, or the
@@ -107,11 +117,11 @@ function keep(
  * the last clean comparison, and what came later is compared. Comparing the two counts with each other would prove
  * less: a delete in the source could hide the loss of another document in the target.
  */
-async function countedAsKnown(comparison: Comparison): Promise<DocumentCounts | null> {
+async function countedAsKnown(comparison: Comparison): Promise<CountedSides | null> {
   const known = await comparison.ledger.known(comparison.signal);
   if (known === null) return null;
-  const counted = await countBoth(comparison);
-  return counted.source === known.source && counted.target === known.target ? counted : null;
+  const { source, target } = await countBoth(comparison);
+  return source.count === known.source && target.count === known.target ? { source, target } : null;
 }
 
 interface Comparing {
@@ -160,6 +170,13 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
       const isQueried = await listHidden({ sides, store, rows, isRequired: isNewest, signal });
       if (!isQueried) comparison.say?.(NOT_QUERIED);
+      if (since === null) {
+        const counts = {
+          source: countsOfParts(store.parts('source')),
+          target: countsOfParts(store.parts('target')),
+        };
+        store.spread.put({ atMs: clock.now(), fingerprint: subject.fingerprint, counts });
+      }
       store.listed(repeated, { nowMs: clock.now(), readMs });
     } catch (error) {
       // A comparison with damaged entries can never be resumed, so a new one is begun.

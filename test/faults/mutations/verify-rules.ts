@@ -313,8 +313,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: 'counted.source === known.source && counted.target === known.target',
-        replace: 'counted.source === known.source && counted.source >= counted.target',
+        find: 'source.count === known.source && target.count === known.target',
+        replace: 'source.count === known.source && source.count >= target.count',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
@@ -325,8 +325,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: 'counted.source === known.source && counted.target === known.target',
-        replace: 'counted.source - counted.target === known.source - known.target',
+        find: 'source.count === known.source && target.count === known.target',
+        replace: 'source.count - target.count === known.source - known.target',
       },
     ],
     test: 'test/integration/cutover/unannounced-deletes.test.ts',
