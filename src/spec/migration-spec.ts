@@ -39,6 +39,14 @@ export type StopTime =
   /** `asked` is the text that the operator gave; for a time of day it includes the time zone. */
   | { readonly kind: 'at' | 'within'; readonly atMs: number; readonly asked: string };
 
+/** Which time the data is moved between the two containers, counted from the first copy. */
+export interface TurnSpec {
+  /** Odd: back, so that `source` and `target` have changed places. Even: forth again. */
+  readonly number: number;
+  /** The absolute path of the ledger of the turn before. */
+  readonly previous: string;
+}
+
 export interface MigrationSpec {
   readonly source: ContainerAddress;
   readonly target: ContainerAddress;
@@ -63,6 +71,8 @@ export interface MigrationSpec {
   readonly skipsIfRunning: boolean;
   /** The absolute path of the file for metrics; null: none is wanted. */
   readonly metricsFile: string | null;
+  /** The turn, if the containers were cut over before; absent in a migration's first turn. */
+  readonly turn?: TurnSpec;
 }
 
 /** What `cosmig plan` needs of the settings: only the source. */
