@@ -202,8 +202,9 @@ export interface Command<T extends OptionTable = OptionTable> {
   /** The placeholder that help shows for the word after the name, such as `FILE`; in brackets if it may be left out. */
   readonly operand?: string;
   /**
-   * Runs the command and returns its result, or undefined when it has announced a result. This is a method, not a
-   * property, so that a `Command` of any option table is assignable to `Command`.
+   * Runs the command and returns its result, or undefined when it has announced a result. Every command line loads the
+   * files of all commands, so `run` loads on demand what only its own command needs. This is a method, not a property,
+   * so that a `Command` of any option table is assignable to `Command`.
    */
   run(context: Context<T>): Promise<Result | undefined>;
 }

@@ -13,7 +13,7 @@ import { explain } from './explain.ts';
 import { LiveLine, type Live } from './live.ts';
 import { Output, type Sink } from './output.ts';
 import { StopSignals, type SignalSource } from './signals.ts';
-import { findCommand, parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
+import { findCommand, parseCommandLine, wantsJson, type Parsed } from './command-line.ts';
 
 /** The surroundings of one run: those of the process, or those that a test provides. */
 export interface Terminal {
@@ -40,7 +40,7 @@ export async function runCommandLine(
   try {
     const { columns } = stdout;
     const around = { version: readVersion(), env, ...(columns === undefined ? {} : { columns }) };
-    parsed = await parseCommandLine(argv, commands, around);
+    parsed = parseCommandLine(argv, commands, around);
   } catch (error) {
     const words = argv.filter((argument) => !argument.startsWith('-'));
     return fail(terminal, error, findCommand(words, commands)?.name);

@@ -1,18 +1,15 @@
 /** `cosmig completion`: prints the script with which a shell completes command lines of cosmig. */
 import type { Command } from '../cli/command.ts';
+import { unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
 import { nearest } from '../lib/nearest.ts';
-import { bashScript } from '../report/completion/bash.ts';
-import { fishScript } from '../report/completion/fish.ts';
-import { prefixesOf, type Prefix } from '../report/completion/grammar.ts';
-import { zshScript } from '../report/completion/zsh.ts';
+import type { Prefix } from '../report/completion/grammar.ts';
 import type { COMPLETION } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { COMMON_OPTIONS, META_FLAGS } from './common-options.ts';
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
-type Shell = keyof typeof SCRIPTS;
-const SHELLS = Object.keys(SCRIPTS) as readonly Shell[];
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof SHELLS)[number];
 
 /** Returns the command for a program that has these other commands. */
 export function completionOf(others: readonly Command[]): Command {
@@ -33,16 +30,32 @@ export function completionOf(others: readonly Command[]): Command {
     operand: SHELLS.join('|'),
     async run({ operand, env }) {
       const shell = shellFrom(operand, env['SHELL']);
-      const prefixes: readonly Prefix[] = prefixesOf([...others, completion], {
+      const { prefixesOf } = await import('../report/completion/grammar.ts');
+      const prefixes = prefixesOf([...others, completion], {
         options: COMMON_OPTIONS,
         meta: META_FLAGS,
       });
-      const script = SCRIPTS[shell](prefixes);
+      const writeScript = await scriptOf(shell);
+      const script = writeScript(prefixes);
       const json: TypeOf<typeof COMPLETION> = { command: 'completion', shell, script };
       return { json, text: script.trimEnd() };
     },
   };
   return completion;
+}
+
+/** Returns the function that writes the script of a shell. */
+async function scriptOf(shell: Shell): Promise<(prefixes: readonly Prefix[]) => string> {
+  switch (shell) {
+    case 'bash':
+      return (await import('../report/completion/bash.ts')).bashScript;
+    case 'zsh':
+      return (await import('../report/completion/zsh.ts')).zshScript;
+    case 'fish':
+      return (await import('../report/completion/fish.ts')).fishScript;
+    default:
+      return unreachable(shell);
+  }
 }
 
 /** A missing name is not guessed: the shell of the login may not be the shell that reads the script. */

@@ -2,10 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { refuseRunFlags, runDryRun } from '../report/runs/run-dry-run.ts';
-import { runToGoal } from '../report/runs/run-engine.ts';
 import { CREATE_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
-import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   dryRun: {
@@ -39,9 +36,12 @@ export const copy: Command<typeof OPTIONS> = {
   async run(context) {
     const { dryRun, watch } = context.options;
     if (dryRun) {
+      const { refuseRunFlags, runDryRun } = await import('../report/runs/run-dry-run.ts');
       refuseRunFlags(context.options, context.env);
       return runDryRun(context);
     }
+    const { loadLedgerPath } = await import('../spec/load.ts');
+    const { runToGoal } = await import('../report/runs/run-engine.ts');
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
       withNotices(context, 'copy', async (observer) =>
         runToGoal(context, { command: 'copy', goal: 'copy', observer }),

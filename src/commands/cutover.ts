@@ -3,11 +3,8 @@ import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
 import { readDuration } from '../spec/input/values.ts';
-import { loadSpec } from '../spec/load.ts';
-import { operatorHooks } from '../workflows/hooks.ts';
 
 const OPTIONS = {
   writersStopped: { type: 'boolean', help: 'confirm that the application has stopped writing to the source' },
@@ -84,6 +81,9 @@ export const cutover: Command<typeof OPTIONS> = {
         hint: 'pass a longer --deadline, or a shorter --quiet-for',
       });
     }
+    const { loadSpec } = await import('../spec/load.ts');
+    const { operatorHooks } = await import('../workflows/hooks.ts');
+    const { runCutoverWithProgress } = await import('../report/runs/run-cutover.ts');
     const { spec } = loadSpec({ options, env, clock });
     // Before --watch served a page, it was the name of --watch-writes.
     const time = watch === undefined ? undefined : readDuration(watch);

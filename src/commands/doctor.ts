@@ -4,8 +4,6 @@
  */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
-import { runDoctor } from '../report/runs/run-doctor.ts';
-import { runProbesFor } from '../report/runs/run-probes.ts';
 import { MIGRATION_OPTIONS, TARGET_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
@@ -44,13 +42,17 @@ export const doctor: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run({ options: { probe, yes, report, ...options }, ...context }) {
-    if (probe !== undefined) return runProbesFor({ ...context, options }, { probe, isAccepted: yes, report });
+    if (probe !== undefined) {
+      const { runProbesFor } = await import('../report/runs/run-probes.ts');
+      return runProbesFor({ ...context, options }, { probe, isAccepted: yes, report });
+    }
     if (yes || report !== undefined) {
       throw new UsageError(`${yes ? '--yes' : '--report'} was given without --probe`, {
         why: 'the checks cost nothing, and --json prints them for a script',
         hint: 'add --probe DB/CONTAINER, or remove it',
       });
     }
+    const { runDoctor } = await import('../report/runs/run-doctor.ts');
     return runDoctor({ ...context, options });
   },
 };

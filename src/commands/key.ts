@@ -4,17 +4,10 @@
  */
 import { createReadStream } from 'node:fs';
 import type { Command, Input } from '../cli/command.ts';
-import { FILTERS } from '../keys/strategies/parse.ts';
-import { valueAt } from '../keys/path.ts';
-import { makePlan } from '../keys/plan.ts';
-import { KeyTally } from '../keys/key-spread.ts';
 import { orAborted } from '../lib/abort.ts';
 import { DeadLetterError, UsageError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
-import { readJson } from '../lib/json/json-stream.ts';
-import { keyLines, keyResult, KeyResults } from '../report/key.ts';
 import { KEY_OPTIONS } from '../spec/fields.ts';
-import { loadKey } from '../spec/load.ts';
 
 const OPTIONS = {
   explain: { type: 'boolean', help: 'print step by step how each key is computed' },
@@ -33,7 +26,8 @@ export const key: Command<typeof OPTIONS> = {
   summary: 'print the new key of documents, to try out a key',
   description:
     'Reads JSON documents (one per line, or an array; from FILE or piped in) and prints the new key of each with its ' +
-    `id, and at the end how the keys are spread. Moves nothing. Filters of --derive: ${FILTERS.map(({ example }) => example).join(', ')}.`,
+    'id, and at the end how the keys are spread. Moves nothing. Filters of --derive: lower, upper, trim, slice:0:3, ' +
+    'default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3.',
   examples: [
     { line: 'cosmig key orders.json --partition-key /address/zip', purpose: 'an existing property' },
     {
@@ -44,6 +38,12 @@ export const key: Command<typeof OPTIONS> = {
   options: OPTIONS,
   operand: '[FILE]',
   async run({ options, operand, env, stdin, signal, out }) {
+    const { loadKey } = await import('../spec/load.ts');
+    const { valueAt } = await import('../keys/path.ts');
+    const { makePlan } = await import('../keys/plan.ts');
+    const { KeyTally } = await import('../keys/key-spread.ts');
+    const { readJson } = await import('../lib/json/json-stream.ts');
+    const { keyLines, keyResult, KeyResults } = await import('../report/key.ts');
     const { missingKey, partitionKey, derive } = loadKey({ options, env });
     const plan = makePlan({ sourcePaths: [], partitionKey, derive, missingKey });
     const tally = new KeyTally(plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2', options.ranges);

@@ -1,7 +1,6 @@
 /** `cosmig plan`: measures candidates for the key on the container itself, and recommends one or none. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
-import { runPlan } from '../report/runs/run-plan.ts';
 import { PLAN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
@@ -81,6 +80,7 @@ export const plan: Command<typeof OPTIONS> = {
     ...context
   }) {
     const { yes, fresh, workload, printKql, prices, hashValues, report, writeConfig, ...options } = rest;
+    const { runPlan } = await import('../report/runs/run-plan.ts');
     return runPlan(
       { ...context, options },
       {

@@ -4,11 +4,6 @@
  * recorded.
  */
 import type { Command } from '../cli/command.ts';
-import { loadLedgerPath } from '../spec/load.ts';
-import { refuseReport } from '../report/runs/report-file.ts';
-import { resultOrThrow } from '../report/runs/result-or-throw.ts';
-import { renderStatus } from '../report/status/status.ts';
-import { buildStatus } from '../report/status/status-data.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
@@ -37,12 +32,17 @@ export const status: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run({ options, env, clock, out }) {
+    const { loadLedgerPath } = await import('../spec/load.ts');
     const path = loadLedgerPath({ options, env, clock });
     const { report } = options;
-    if (report !== undefined) refuseReport(report);
-    // Loaded on demand, since --help needs no database.
+    if (report !== undefined) {
+      const { refuseReport } = await import('../report/runs/report-file.ts');
+      refuseReport(report);
+    }
     const { readOverview } = await import('../state/reading/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
+    const { renderStatus } = await import('../report/status/status.ts');
+    const { buildStatus } = await import('../report/status/status-data.ts');
     const verified = verifyPath(path);
     const shown = buildStatus(path, readOverview(path), {
       lastProof: VerifyStore.lastProof(verified),
@@ -57,6 +57,7 @@ export const status: Command<typeof OPTIONS> = {
     const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
     if (report === undefined) return result;
     const { writeWatchPage } = await import('../report/status/report-file.ts');
+    const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');
     return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
   },
 };

@@ -2,9 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { runToGoal } from '../report/runs/run-engine.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
-import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   untilCaughtUp: { type: 'boolean', help: 'replicate what is there now, then end' },
@@ -29,6 +27,8 @@ export const tail: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
+    const { loadLedgerPath } = await import('../spec/load.ts');
+    const { runToGoal } = await import('../report/runs/run-engine.ts');
     const { untilCaughtUp, watch } = context.options;
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>

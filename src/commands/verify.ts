@@ -3,9 +3,7 @@ import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import { RUN_OPTIONS } from '../spec/fields.ts';
-import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   level: {
@@ -57,6 +55,8 @@ export const verify: Command<typeof OPTIONS> = {
         hint: 'remove --level',
       });
     }
+    const { loadLedgerPath } = await import('../spec/load.ts');
+    const { runVerifyWithProgress } = await import('../report/runs/run-verify.ts');
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
       withNotices(context, 'verify', async (observer) =>
         runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report }, observer),

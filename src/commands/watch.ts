@@ -6,7 +6,6 @@ import { startPage } from '../report/runs/live-page.ts';
 import type { WATCH_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
-import { loadLedgerPath } from '../spec/load.ts';
 
 const OPTIONS = {
   port: {
@@ -37,6 +36,7 @@ export const watch: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run({ options, env, clock, signal, out }) {
+    const { loadLedgerPath } = await import('../spec/load.ts');
     const ledger = loadLedgerPath({ options, env, clock });
     const server = await startPage(ledger, { port: options.port, clock, signal });
     try {

@@ -154,6 +154,12 @@ export class CanceledError extends CosmigError {
   }
 }
 
+/** Node cannot find or read a file that a command loads on demand. */
+const NOT_LOADED = {
+  why: 'the installation of cosmig is incomplete or damaged, or the limit of open files is too low',
+  hint: 'repeat the installation, or raise the limit to 1024 or more (ulimit -n 1024), then run the same command again',
+};
+
 /** What this machine or its settings can refuse, by the system's error code. Such an error is not a bug in cosmig. */
 const EXHAUSTED: Readonly<Record<string, { readonly why: string; readonly hint: string }>> = {
   EMFILE: {
@@ -168,6 +174,10 @@ const EXHAUSTED: Readonly<Record<string, { readonly why: string; readonly hint: 
     why: 'the system refused memory',
     hint: 'free some memory or raise the limit (ulimit -v), then run the same command again',
   },
+  ERR_MODULE_NOT_FOUND: NOT_LOADED,
+  // Node reports these two when it may not open another file.
+  ERR_INVALID_PACKAGE_CONFIG: NOT_LOADED,
+  ERR_INVALID_PACKAGE_TARGET: NOT_LOADED,
 };
 
 /** Returns the error itself if cosmig has thrown it, and otherwise what it means. */

@@ -41,7 +41,7 @@ export type StopTime =
 
 /** Which time the data is moved between the two containers, counted from the first copy. */
 export interface TurnSpec {
-  /** Odd: back, so that `source` and `target` have changed places. Even: forth again. */
+  /** Odd: back, so that `source` and `target` have changed roles. Even: forth again. */
   readonly number: number;
   /** The absolute path of the ledger of the turn before. */
   readonly previous: string;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { deadLettersDiscard } from '../../src/commands/dead-letters/discard.ts';
 import { Ledger } from '../../src/state/ledger.ts';
 import { REASONS, type LetterChange } from '../../src/state/dead-letters.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
@@ -11,6 +12,10 @@ import { VirtualClock } from '../helpers/clock.ts';
 type Opened = Extract<LetterChange, { change: 'open' }>['letter'];
 
 const HOUR_MS = 3_600_000;
+
+test('dead-letters discard --reason -> takes every reason of the ledger', () => {
+  expect(deadLettersDiscard.options.reason.choices).toEqual(REASONS);
+});
 
 function letter(name: string, more: Partial<Opened> = {}): LetterChange {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Command, OptionTable, Values } from '../../src/cli/command.ts';
-import { parseCommandLine } from '../../src/cli/yargs.ts';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
 import { commands } from '../../src/commands/all.ts';
 import { whenAborted } from '../../src/lib/abort.ts';
 import * as errors from '../../src/lib/errors.ts';
@@ -71,7 +71,7 @@ describe('help and version', () => {
     '%s --help -> its flags, their variables and two examples',
     async (name, command) => {
       const { code, stdout } = await runCosmig([...name.split(' '), '--help']);
-      // yargs breaks lines where it must.
+      // Help breaks lines where it must.
       const flowing = stdout.replaceAll(/\s*\\?\s+/g, ' ');
       expect(code).toBe(0);
       for (const [option, { type, env, help }] of Object.entries<OptionTable[string]>(command.options)) {
@@ -86,7 +86,7 @@ describe('help and version', () => {
 
   test.each(commands.map(({ name }) => name))('%s --help, 80 columns -> no longer line', async (name) => {
     const argv = [...name.split(' '), '--help'];
-    const parsed = await parseCommandLine(argv, commands, { version: '1', env: {}, columns: 80 });
+    const parsed = parseCommandLine(argv, commands, { version: '1', env: {}, columns: 80 });
     const text = parsed.kind === 'text' ? parsed.text : '';
     expect(text).toContain(`cosmig ${name}`);
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);

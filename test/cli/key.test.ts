@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/main.ts';
+import { key } from '../../src/commands/key.ts';
+import { FILTERS } from '../../src/keys/strategies/parse.ts';
 import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
 import { VirtualClock } from '../helpers/clock.ts';
 import { FILTER_HINT } from '../helpers/key-plan.ts';
@@ -18,6 +20,10 @@ const LINES = ORDERS.map((order) => `${JSON.stringify(order)}\n`);
 const MONTHLY = ['--derive', '/pk={tenantId}-{createdAt|month}'];
 
 describe('cosmig key', () => {
+  test('--help -> names every filter', () => {
+    expect(key.description).toContain(`--derive: ${FILTERS.map(({ example }) => example).join(', ')}.`);
+  });
+
   test('documents -> one line each with key, tab and id; the summary on stderr', async () => {
     await expect(runCosmig(['key', ...MONTHLY], { stdin: LINES })).resolves.toEqual({
       code: 0,

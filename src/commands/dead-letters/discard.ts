@@ -8,10 +8,24 @@ import { UsageError } from '../../lib/errors.ts';
 import type { DISCARDED } from '../../report/json/ledger-results.ts';
 import type { TypeOf } from '../../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
-import { loadLedgerPath } from '../../spec/load.ts';
-import { REASONS } from '../../state/dead-letters.ts';
+import type { Reason } from '../../state/dead-letters.ts';
 import type { LetterChoice } from '../../workflows/dead-letters.ts';
 import { DEAD_LETTERS, numberOrAll } from './index.ts';
+
+/** Every reason; a test compares this list with that of the ledger, which --help does not load. */
+const REASONS = [
+  'collision',
+  'missing-key',
+  'invalid-key',
+  'key-conflict',
+  'too-large',
+  'key-too-long',
+  'partition-full',
+  'bad-id',
+  'unique-key',
+  'foreign-document',
+  'rejected',
+] as const satisfies readonly Reason[];
 
 const OPTIONS = {
   all: { type: 'boolean', help: 'discard all open ones of one --reason; needs --yes' },
@@ -35,8 +49,8 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
   operand: '[NUMBER]',
   async run({ options, operand, env, clock }) {
     const choice = choiceFrom(options, operand);
+    const { loadLedgerPath } = await import('../../spec/load.ts');
     const path = loadLedgerPath({ options, env, clock });
-    // Loaded on demand, since --help needs no database.
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
     const result = discardLetters(path, choice, clock.now());
     const { discarded, deadLetters } = result;

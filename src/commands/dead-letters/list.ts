@@ -4,7 +4,6 @@
  */
 import type { Command } from '../../cli/command.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
-import { loadLedgerPath } from '../../spec/load.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson } from './index.ts';
 
@@ -35,6 +34,7 @@ export const deadLettersList: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run({ options, env, clock, out }) {
+    const { loadLedgerPath } = await import('../../spec/load.ts');
     const path = loadLedgerPath({ options, env, clock });
     const { Ledger } = await import('../../state/ledger.ts');
     using ledger = Ledger.openReadonly(path);

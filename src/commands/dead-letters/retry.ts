@@ -1,10 +1,7 @@
 /** `cosmig dead-letters retry`: reads the documents of open dead letters from the source and tries to move them again. */
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
-import { withMetricsFile } from '../../report/metrics/during.ts';
-import { runWithProgress } from '../../report/runs/run-engine.ts';
 import { RUN_OPTIONS } from '../../spec/fields.ts';
-import { loadLedgerPath } from '../../spec/load.ts';
 import { DEAD_LETTERS, numberOrAll } from './index.ts';
 
 const OPTIONS = {
@@ -29,7 +26,10 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     const { options, operand, env, clock, out } = context;
     const which = numberOrAll(operand, options.all, 'dead-letters retry NUMBER, or --all');
     // Refused before the run connects to an account.
+    const { loadLedgerPath } = await import('../../spec/load.ts');
     if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath({ options, env, clock }));
+    const { withMetricsFile } = await import('../../report/metrics/during.ts');
+    const { runWithProgress } = await import('../../report/runs/run-engine.ts');
     const { retryLetters } = await import('../../engine/run.ts');
     const command = 'dead-letters retry';
     return withMetricsFile(context, command, async () =>

@@ -7,13 +7,10 @@ import type { Command, Context } from '../../cli/command.ts';
 import { NotReadyError, UsageError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { LEDGER_OPTIONS, SOURCE_OPTIONS } from '../../spec/fields.ts';
-import { loadLedgerPath, loadConnections } from '../../spec/load.ts';
-import { migrationName } from '../../spec/migration-name.ts';
 import { parseContainerName, type ContainerName } from '../../spec/input/values.ts';
 import type { Pinned } from '../../spec/fingerprint.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson, numberFrom } from './index.ts';
-import { letterText, NEXT } from '../../report/dead-letter.ts';
 import type { LETTER_SHOWN } from '../../report/json/ledger-results.ts';
 import type { TypeOf } from '../../report/json/schema.ts';
 
@@ -45,7 +42,10 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
       });
     }
     const number = numberFrom(operand);
+    const { loadLedgerPath } = await import('../../spec/load.ts');
     const path = loadLedgerPath({ options, env, clock });
+    const { migrationName } = await import('../../spec/migration-name.ts');
+    const { letterText, NEXT } = await import('../../report/dead-letter.ts');
     const { Ledger } = await import('../../state/ledger.ts');
     const { requireLetter } = await import('../../workflows/dead-letters.ts');
     using ledger = Ledger.openReadonly(path);
@@ -73,6 +73,7 @@ async function readFromSource(
   pinned: Pinned,
   { id, sourceKey: key }: Letter,
 ): Promise<string | null> {
+  const { loadConnections } = await import('../../spec/load.ts');
   const { source } = loadConnections({ options, env, clock });
   if (source.endpoint !== pinned.sourceEndpoint) {
     throw new NotReadyError(`this migration reads from ${pinned.sourceEndpoint}`, {

@@ -1,10 +1,6 @@
 /** `--notify` and `--notify-command`: notifies others of what a command does. */
 import type { Context, OptionTable, Result, Values } from '../../cli/command.ts';
-import { systemRandom } from '../../lib/random.ts';
-import { readVersion } from '../../lib/version.ts';
 import type { RunObserver } from '../../notify/notify.ts';
-import { loadSpec } from '../../spec/load.ts';
-import { migrationName } from '../../spec/migration-name.ts';
 import type { SpecContext } from './run-engine.ts';
 
 export const NOTIFY_OPTIONS = {
@@ -44,6 +40,10 @@ export async function withNotices(
   const { readDestination, readSecret } = await import('../../notify/destination.ts');
   const { postTo } = await import('../../notify/post.ts');
   const { runFor } = await import('../../notify/command.ts');
+  const { loadSpec } = await import('../../spec/load.ts');
+  const { migrationName } = await import('../../spec/migration-name.ts');
+  const { systemRandom } = await import('../../lib/random.ts');
+  const { readVersion } = await import('../../lib/version.ts');
   const { hookEnvironment } = await import('../../workflows/hooks.ts');
   const destination = notify === undefined ? undefined : readDestination(notify);
   const secret = readSecret(env);

@@ -1,9 +1,11 @@
 /**
- * The only module that imports yargs. It turns a command line into a command and its checked options, or into a text
- * to print. Invariants: a flag wins over its environment variable, which wins over the default; an unknown or
- * misplaced flag is refused.
+ * Turns a command line into a command and its checked options, or into a text to print. Invariants: a flag wins over
+ * its environment variable, which wins over the default; an unknown or misplaced flag is refused.
+ *
+ * Why yargs-parser and not yargs: the text of help is ours (help.ts), and loading the rest of yargs takes as long as
+ * starting Node.
  */
-import yargs, { type Argv } from 'yargs';
+import parse from 'yargs-parser';
 import { COMMON_OPTIONS } from '../commands/common-options.ts';
 import { must, unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
@@ -16,7 +18,7 @@ import { helpOfAll, helpOfCommand, helpOfGroup, lastWord } from './help.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 type OptionValue = string | number | boolean | readonly string[] | undefined;
-/** The values that yargs has read, by the name of their flag. */
+/** The values that the parser has read, by the name of their flag. */
 type Flags = Readonly<Record<string, unknown>>;
 
 /** What the command line asks for: a text to print, or a command to run. */
@@ -41,24 +43,19 @@ interface Surroundings {
 const COLUMNS = 100;
 
 /** Parses a command line. Throws a UsageError when it is not valid. */
-export async function parseCommandLine(
+export function parseCommandLine(
   argv: readonly string[],
   commands: readonly Command[],
   { version, env, columns = COLUMNS }: Surroundings,
-): Promise<Parsed> {
+): Parsed {
   // `cosmig help copy` means `cosmig copy --help`: many operators type it first.
   const asked = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
-  let failure: Error | undefined;
-  // yargs prints and exits by itself unless it gets a callback.
-  const flags = (await buildParser(commands).parse(asked, {}, (error) => {
-    failure = error ?? undefined;
-  })) as Flags;
-  const words = Array.isArray(flags['_']) ? flags['_'].map(String) : [];
+  // The command decides which of its flags take a value. It is found by a first pass that knows the common flags only.
+  const found = findCommand(wordsOf(readFlags(asked, [COMMON_OPTIONS])), commands);
+  const flags = readFlags(asked, [COMMON_OPTIONS, ...(found === undefined ? [] : [found.options])]);
+  const words = wordsOf(flags);
   if (flags['help'] === true) return { kind: 'text', text: helpOf(words, commands, columns) };
   if (flags['version'] === true) return { kind: 'text', text: version };
-  if (failure !== undefined) {
-    throw new UsageError(failure.message, { why: 'the command line is wrong', hint: 'see cosmig --help' });
-  }
   return resolve(flags, { argv, words, commands, env });
 }
 
@@ -80,51 +77,37 @@ function membersOf(word: string | undefined, commands: readonly Command[]): read
   return commands.filter(({ group }) => group !== undefined && group.name === word);
 }
 
-function buildParser(commands: readonly Command[]): Argv {
-  const parser = yargs()
-    .scriptName('cosmig')
-    .locale('en')
-    .parserConfiguration({
+/** Reads the flags of a command line. A flag that no table contains is read as well, and refused later. */
+function readFlags(argv: readonly string[], tables: readonly OptionTable[]): Flags {
+  const options = tables
+    .flatMap((table) => Object.entries(table))
+    // No default is passed, because with a default the parser would not report whether the flag was given.
+    .flatMap(([name, option]) => (option.type === 'secret' ? [] : [{ flag: flagOf(name), option }]));
+  const switches = options.filter(({ option }) => isSwitch(option));
+  return parse([...argv], {
+    alias: {
+      help: ['h'],
+      ...Object.fromEntries(
+        options.flatMap(({ flag, option }) =>
+          option.type === 'raw' && option.alias !== undefined ? [[flag, [option.alias]]] : [],
+        ),
+      ),
+    },
+    boolean: ['help', 'version', ...switches.map(({ flag }) => flag)],
+    string: options.filter((one) => !switches.includes(one)).map(({ flag }) => flag),
+    configuration: {
       'camel-case-expansion': false,
       'dot-notation': false,
       'parse-numbers': false,
       'parse-positional-numbers': false,
       'boolean-negation': false,
-    })
-    .help(false)
-    .version(false)
-    .showHelpOnFail(false)
-    .exitProcess(false)
-    .option('help', { alias: 'h', boolean: true })
-    .option('version', { boolean: true });
-  addOptions(parser, COMMON_OPTIONS);
-  const add = (to: Argv, { name, options }: Command): unknown =>
-    to.command({
-      command: lastWord(name),
-      builder: (own: Argv) => addOptions(own, options),
-      handler: () => {},
-    });
-  for (const command of commands) if (command.group === undefined) add(parser, command);
-  for (const group of new Set(commands.flatMap(({ group }) => group?.name ?? []))) {
-    const builder = (own: Argv): Argv => {
-      for (const member of membersOf(group, commands)) add(own, member);
-      return own;
-    };
-    parser.command({ command: group, builder, handler: () => {} });
-  }
-  return parser;
+    },
+  });
 }
 
-function addOptions(parser: Argv, table: OptionTable): Argv {
-  for (const [name, option] of Object.entries(table)) {
-    if (option.type === 'secret') continue;
-    // No `default` is passed, because with a default yargs would not report whether the flag was given.
-    parser.option(flagOf(name), {
-      ...(isSwitch(option) ? { boolean: true } : { string: true }),
-      ...(option.type === 'raw' && option.alias !== undefined ? { alias: option.alias } : {}),
-    });
-  }
-  return parser;
+/** Returns the words of a command line that belong to no flag. */
+function wordsOf(flags: Flags): readonly string[] {
+  return Array.isArray(flags['_']) ? flags['_'].map(String) : [];
 }
 
 function isSwitch(option: Option): boolean {
@@ -188,7 +171,7 @@ function noCommand([first, second]: readonly string[], commands: readonly Comman
   });
 }
 
-/** Refuses a switch with a value other than true and false, since yargs reads any other value (`--yes=yes`) as false. */
+/** Refuses a switch with a value other than true and false, since the parser reads any other value (`--yes=yes`) as false. */
 function refuseOddSwitches(argv: readonly string[], command: Command): void {
   const table: OptionTable = { ...COMMON_OPTIONS, ...command.options };
   for (const [name, option] of Object.entries(table)) {
