@@ -9,6 +9,10 @@ const OPTIONS = {
     type: 'boolean',
     help: 'check both containers, show what would be done and what it would cost, and write nothing anywhere',
   },
+  adoptTarget: {
+    type: 'boolean',
+    help: 'begin with a target that is not empty, for example because its ledger was lost; shows what is in it, and changes it only with --yes',
+  },
   ...PAGE_OPTIONS,
   ...NOTIFY_OPTIONS,
   ...CREATE_OPTIONS,
@@ -34,7 +38,7 @@ export const copy: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const { dryRun, watch } = context.options;
+    const { dryRun, watch, adoptTarget } = context.options;
     if (dryRun) {
       const { refuseRunFlags, runDryRun } = await import('../report/runs/run-dry-run.ts');
       refuseRunFlags(context.options, context.env);
@@ -44,7 +48,7 @@ export const copy: Command<typeof OPTIONS> = {
     const { runToGoal } = await import('../report/runs/run-engine.ts');
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
       withNotices(context, 'copy', async (observer) =>
-        runToGoal(context, { command: 'copy', goal: 'copy', observer }),
+        runToGoal(context, { command: 'copy', goal: 'copy', observer, adoptsTarget: adoptTarget }),
       ),
     );
   },

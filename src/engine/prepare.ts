@@ -1,13 +1,11 @@
 /** Prepares a run: opens the ledger, after the checks of the preflight if the migration has not begun. */
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { containerMissing, nothingCopied } from '../spec/refusals.ts';
 import { Ledger, refuseMissingLedger } from '../state/ledger.ts';
 import { openLedger, type ContainerPair } from './assemble.ts';
-import type { ReservationText } from '../preflight/reservation.ts';
 import {
+  reservationIn,
   reserveTarget,
   inspect,
   makeTarget,
@@ -15,8 +13,9 @@ import {
   refuseWarnings,
   type InspectParts,
 } from '../preflight/inspect.ts';
-import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { refuseLiveLedger } from './map/other-ledger.ts';
 import type { Goal } from './progress/snapshot.ts';
+import { reservationOf } from './reservation-text.ts';
 
 export interface Prepared {
   readonly ledger: Ledger;
@@ -36,7 +35,11 @@ export async function prepare(
   const { hasBegun, ledgerName } = Ledger.peek(spec.ledger);
   if (goal === 'copy' && !hasBegun) {
     const inspection = await inspect({ ...parts, ledgerName });
-    refuseWarnings(inspection, spec);
+    const adopts = parts.adoptsTarget === true && inspection.target !== null;
+    // What is found in the target has to be accepted as well. So both are accepted together, when it was counted.
+    if (!adopts) refuseWarnings(inspection, spec);
+    if (adopts && inspection.target !== null)
+      refuseLiveLedger(await reservationIn(parts, inspection.target), ledgerName);
     for (const { message, why } of inspection.warnings) say(`warning: ${message}; ${why}`);
     for (const note of inspection.notes) say(note);
     const { source, deletes } = inspection;
@@ -47,7 +50,8 @@ export async function prepare(
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
     try {
       // Another process may have begun the migration during the inspection, and ended.
-      if (ledger.leases.live().length === 0)
+      if (adopts) ledger.journal.beginAdoption(nowMs);
+      else if (ledger.leases.live().length === 0)
         await reserveTarget(parts, { source, target }, reservationOf(ledger, spec));
     } catch (error) {
       ledger.close();
@@ -68,17 +72,6 @@ export async function prepare(
   return {
     ledger,
     containers: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
-  };
-}
-
-/** Returns the content of the reservation, the document that marks the target as taken by this ledger. */
-function reservationOf({ migration }: Ledger, { ledger: path, source }: MigrationSpec): ReservationText {
-  const { ledgerName, createdAtMs } = migration.read();
-  return {
-    ledger: ledgerName,
-    path: `${resolve(path)} on ${hostname()}`,
-    source: `${source.endpoint} ${source.database}/${source.container}`,
-    began: new Date(createdAtMs).toISOString(),
   };
 }
 

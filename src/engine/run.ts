@@ -52,6 +52,8 @@ export interface RunParts {
   readonly abort: AbortSignal;
   /** The service's time, shared by all connections of a command; absent: each connection has its own. */
   readonly serviceTime?: ServiceTime | undefined;
+  /** Whether a copy may begin with a target that is not empty (`--adopt-target`). Default: no. */
+  readonly adoptsTarget?: boolean;
   /** The command, as the ledger records it. */
   readonly command?: string;
   /** Prints a message to the operator. */

@@ -58,6 +58,8 @@ export interface InspectParts {
   readonly timing?: Partial<Timing>;
   /** Whether the migration has begun: a ledger exists, and the target holds copies. Default: false. */
   readonly hasBegun?: boolean;
+  /** Whether a target that is not empty is accepted. Default: false. */
+  readonly adoptsTarget?: boolean;
   /** The name of the ledger in the reservation of the target, if the ledger exists. */
   readonly ledgerName?: string | undefined;
   /** How many documents to sample. Default: 5,000, fewer with a small RU budget. */
@@ -121,7 +123,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
     const { target: connection } = connections;
     await probe({ side: 'target', requests: there, facts: target, connection, ...asking() });
     const from = { account: accounts.source, facts: source };
-    if (parts.hasBegun !== true) {
+    if (parts.hasBegun !== true && parts.adoptsTarget !== true) {
       await new Reservation(there, target, asking()).refuseOther(parts.ledgerName);
       await refuseOccupied({ spec, source: from, target: there, rekey }, asking());
     }
@@ -216,6 +218,15 @@ export async function reserveTarget(
     await reservation.release(text.ledger);
     throw error;
   }
+}
+
+/** Returns what the reservation of the target says; undefined if there is none. */
+export async function reservationIn(
+  parts: InspectParts,
+  target: ContainerFacts,
+): Promise<ReservationText | undefined> {
+  const there = new ContainerRequests(parts.accounts.target, target.name, { rid: target.rid, is: 'target' });
+  return new Reservation(there, target, askingOf(parts)()).read();
 }
 
 /** Returns a function that gives each piece of work what it needs for its requests, with a patience of its own. */

@@ -79,6 +79,19 @@ export class Reservation {
     throw new TroubleError({ kind: 'transient', status: 409, substatus: 0, what, chargeRu: 0 });
   }
 
+  /** Returns what the reservation says; undefined if there is none. */
+  async read(): Promise<ReservationText | undefined> {
+    return (await this.#find())?.text;
+  }
+
+  /** Replaces the reservation of another ledger, whose migration was given up. */
+  async takeOver(text: ReservationText): Promise<void> {
+    const found = await this.#find();
+    if (found !== undefined && found.text.ledger !== text.ledger)
+      await this.#send((body) => body.delete(this.#key, { id: RESERVATION_ID, ifMatch: found.etag }));
+    await this.take(text);
+  }
+
   /** Removes the reservation if it names this ledger. */
   async release(ledger: string): Promise<void> {
     const found = await this.#find();

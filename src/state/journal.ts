@@ -74,6 +74,8 @@ export type JournalEvent =
   | { readonly event: 'application switched' }
   /** `isForgotten`: the feed of the source no longer had the changes since the commit. */
   | { readonly event: 'late write watch ended'; readonly isForgotten: boolean }
+  /** The ledger begins with a target that another ledger or another tool has filled (`--adopt-target`). */
+  | { readonly event: 'adoption begun' }
   /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
@@ -122,6 +124,7 @@ export class Journal {
         "SELECT * FROM journal WHERE event = 'phase committed' ORDER BY number DESC LIMIT 1",
       ),
       eventsAfter: database.prepare<[number], Columns>('SELECT DISTINCT event FROM journal WHERE number > ?'),
+      adoption: database.prepare<[], Columns>("SELECT 1 FROM journal WHERE event = 'adoption begun' LIMIT 1"),
       lastStop: database
         .prepare<[], string>(
           `SELECT event FROM journal WHERE event IN ('phase fencing', 'writers resumed')
@@ -133,6 +136,13 @@ export class Journal {
 
   append(event: JournalEvent, nowMs: number): void {
     this.#transactions.run(() => this.#sql.append.run({ ...columnsOf(event), nowMs }));
+  }
+
+  /** Records, once, that the migration begins with a target that others have filled. Durable. */
+  beginAdoption(nowMs: number): void {
+    this.#transactions.durable(() => {
+      if (!this.adopts()) this.append({ event: 'adoption begun' }, nowMs);
+    });
   }
 
   entries(window: { readonly after: number; readonly limit: number }): JournalEntry[] {
@@ -163,6 +173,11 @@ export class Journal {
     return { atMs, stoppedMs, likeSource, proof, repaired, since: new Set(since) };
   }
 
+  /** Whether the migration begins with a target that others have filled. */
+  adopts(): boolean {
+    return this.#sql.adoption.get() !== undefined;
+  }
+
   /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */
   mayWritersBeStopped(): boolean {
     return this.#sql.lastStop.get() === 'phase fencing';
@@ -185,6 +200,7 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'target settings applied': true,
   'application switched': true,
   'late write watch ended': true,
+  'adoption begun': true,
   'ledger restored': true,
   'dead letters discarded': true,
 };

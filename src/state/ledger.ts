@@ -25,6 +25,7 @@ import { changeCount, checkFile, checkRows, checkTables, openTables } from '../l
 import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
+import { MapStore } from './segments/map-store.ts';
 import { SegmentSearch } from './segments/segment-search.ts';
 import { HistoryStore } from './reading/history.ts';
 import { Journal } from './journal.ts';
@@ -89,6 +90,7 @@ export class Ledger {
   readonly counters: CounterStore;
   readonly lookup: Lookup;
   readonly segments: SegmentSearch;
+  readonly map: MapStore;
   readonly #database: Database;
   readonly #lock: MoverLock | null;
   #mark: ChangeMark | null = null;
@@ -119,6 +121,11 @@ export class Ledger {
     };
     this.lookup = new Lookup(this.#index);
     this.segments = new SegmentSearch(database, rows);
+    this.map = new MapStore({
+      database,
+      transactions,
+      takeSequences: (count) => this.units.takeSequences(count),
+    });
   }
 
   /** Creates or opens the ledger for a mover, and takes the mover's lock. */

@@ -108,6 +108,17 @@ export class UnitStore {
     return this.#sequence;
   }
 
+  /**
+   * Takes the numbers of that many outcomes at once, and returns the first. Called inside a transaction of the map, with
+   * which they become durable; opens none.
+   */
+  takeSequences(count: number): number {
+    const first = this.#sequence + 1;
+    this.#sequence += count;
+    this.#sql.keepSequence.run(this.#sequence);
+    return first;
+  }
+
   /** Writes the INTENT of any number of units with one sync. All are on the disk when it returns. */
   intend(intents: readonly Intent[], { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {

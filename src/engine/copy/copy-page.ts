@@ -30,6 +30,7 @@ export class CopyPage {
     const { sequencer, pending, slots, signal } = context;
     const { count, hashes, others, indexId, parts, outcomes } = copied;
     unit.count('documentsRead', copied.documents);
+    unit.count('documentsSkipped', copied.present);
     unit.count('longIntegers', copied.longIntegers);
     unit.expect(count + others.length);
     if (count > 0) await unit.begin([], { indexId, parts, outcomes });

@@ -1,7 +1,8 @@
 /**
  * Takes the documents out of a page of the copy in one synchronous pass, because the scan of a page is valid only until
  * the next page is scanned. One reader serves all ranges. Invariant: every document up to the anchor is either created
- * by the page or is among its `others`, except deleted documents that the ledger does not know.
+ * by the page or is among its `others`, except deleted documents that the ledger does not know, and documents that the
+ * map of the target has where they belong.
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
@@ -9,6 +10,8 @@ import { keyStart } from '../../documents/scalar.ts';
 import { SegmentBuilder } from '../../state/segments/segment.ts';
 import type { RunContext } from '../context.ts';
 import { versionPaths, VersionReader } from '../tail/source-version.ts';
+import { MAP_INDEX } from '../../state/segments/map-store.ts';
+import { MappedDocuments } from '../map/mapped-documents.ts';
 import { FlatPage } from './flat-page.ts';
 import type { RowFilter } from './row-filter.ts';
 
@@ -25,7 +28,8 @@ const IDLE_MAX = 64;
 
 /** The parts of a run that the reader uses. */
 type ReaderContext = Pick<RunContext, 'plan' | 'versions'> & {
-  readonly pending: { readonly filter: Pick<RowFilter, 'mayHave'> };
+  readonly pending: Pick<RunContext['pending'], 'rowOf'> & { readonly filter: Pick<RowFilter, 'mayHave'> };
+  readonly ledger: Pick<RunContext['ledger'], 'isIndexed'>;
 };
 
 export class CopyReader {
@@ -36,6 +40,8 @@ export class CopyReader {
   /** The nodes of the values that name a document, and last the node of its etag. */
   readonly #names: readonly number[];
   readonly #idle: FlatPage[] = [];
+  /** The map of a target that others have filled; undefined if this migration began with an empty target. */
+  readonly #mapped: MappedDocuments | undefined;
 
   constructor(context: ReaderContext) {
     this.#context = context;
@@ -43,6 +49,9 @@ export class CopyReader {
     this.#versions = new VersionReader(this.#scan, context.versions);
     const { id, etag } = this.#scan.nodes;
     this.#names = [id, ...context.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
+    this.#mapped = context.ledger.isIndexed(MAP_INDEX)
+      ? new MappedDocuments(context, { scan: this.#scan, rekey: this.#versions.rekey })
+      : undefined;
   }
 
   /** Reads a page; throws a PageError if it is damaged. The bytes of the page must stay unchanged until `giveBack`. */
@@ -61,7 +70,10 @@ export class CopyReader {
       }
       copied.documents += 1;
       if (scan.hasLongInteger(row)) copied.longIntegers += 1;
-      if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row)) this.#add(row, copied, lsn);
+      const moves = versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row);
+      const mapped = moves ? (this.#mapped?.look(row) ?? 'unknown') : 'differs';
+      if (mapped === 'unknown') this.#add(row, copied, lsn);
+      else if (mapped === 'present') copied.present += 1;
       else this.#addOther(row, copied, nowTs);
     }
     copied.parts = this.#segment.finish();
@@ -92,7 +104,8 @@ export class CopyReader {
   /** Adds a document that is refused or deleted. Skips a deleted document that has no row in the ledger. */
   #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
     const { identity, version, lsn } = this.#versions.read(row, nowTs);
-    if (version !== 'gone' || this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))
+    const mayHaveRow = this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0);
+    if (version !== 'gone' || mayHaveRow || this.#mapped?.has() === true)
       others.push({ identity, version, feed: 'LV', lsn, indexId });
   }
 }

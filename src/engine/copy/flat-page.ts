@@ -49,6 +49,8 @@ export class FlatPage {
   count = 0;
   /** Documents up to the anchor, including those that are not created. */
   documents = 0;
+  /** How many of `documents` are left as they are in the target, which others have filled. */
+  present = 0;
   /** How many of `documents` have an integer beyond 2^53. */
   longIntegers = 0;
   /** The index that the segments of the page belong to. */
@@ -94,7 +96,7 @@ export class FlatPage {
     this.#outcomes.fill(0);
     this.pieces.begin(page);
     this.memory.clear();
-    this.count = this.documents = this.longIntegers = 0;
+    this.count = this.documents = this.present = this.longIntegers = 0;
     this.beyond = false;
     this.parts = [];
     this.others = [];

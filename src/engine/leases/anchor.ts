@@ -44,7 +44,8 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
               restartPosition: back,
               anchor,
               copiedLsn: null,
-              sweepPending: false,
+              // Documents that others have written into the target may be in slots where they do not belong.
+              sweepPending: ledger.journal.adopts(),
             });
           });
         }

@@ -9,6 +9,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { group, type Group } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
 import { Reservation } from '../../preflight/reservation.ts';
+import { adoptTarget } from '../map/adopt-target.ts';
 import { anchorAll } from './anchor.ts';
 import type { ProgressReporter } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
@@ -47,7 +48,10 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
-  if (phase === 'new') enter(context, { phase: 'copying' });
+  if (phase === 'new') {
+    if (ledger.journal.adopts()) await adoptTarget(parts);
+    enter(context, { phase: 'copying' });
+  }
   tasks.start(async () => promoter.retryWaiting(reading));
   if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });

@@ -8,6 +8,8 @@
 export type CrashPoint =
   /** Every range has its anchor, and nothing has been copied. */
   | 'anchored'
+  /** A page of the map has been read; its documents are stored with the next checkpoint. */
+  | 'map-page'
   /** A page has been read, and its unit of work has not begun. */
   | 'page-read'
   /** An INTENT is durable, and no write that it claims has been sent. */

@@ -176,6 +176,8 @@ export function eventText(entry: JournalEntry): string {
       return entry.isForgotten
         ? 'The source no longer had the changes since the commit, so late writes could not be looked for'
         : 'The watch for late writes ended';
+    case 'adoption begun':
+      return 'The migration began with a target that was not empty';
     case 'ledger restored':
       return 'The ledger was restored from an older copy';
     case 'dead letters discarded':

@@ -131,7 +131,7 @@ export class IndexBuild {
     if (sorted.length > 0) {
       if (writing.writer === undefined) {
         const output = runs.addRun(this.#indexId, 0);
-        writing.writer = new IndexWriter(this.#stores, output);
+        writing.writer = new IndexWriter(this.#stores, { indexId: this.#indexId, run: output });
         this.#keep({ ...this.#state, output });
       }
       const { writer } = writing;
@@ -188,7 +188,7 @@ export class IndexBuild {
       Math.max(...inputs.filter(({ number }) => taken.includes(number)).map((run) => run.level)) + 1;
     const into = output ?? runs.addRun(this.#indexId, level);
     this.#state = { ...this.#state, output: into };
-    return new Merge(this.#stores, { inputs: taken, output: into, consumed });
+    return new Merge(this.#stores, { indexId: this.#indexId, inputs: taken, output: into, consumed });
   }
 
   #keep(state: BuildState): void {
@@ -222,10 +222,10 @@ class Merge {
   /** Blocks that were read completely, each with its last entry. A block is deleted when this entry is written. */
   #spent: Array<{ block: number; last: Buffer }> = [];
 
-  constructor(stores: Stores, { inputs, output, consumed }: MergeOptions) {
+  constructor(stores: Stores, { indexId, inputs, output, consumed }: MergeOptions) {
     this.inputs = inputs;
     this.#runs = stores.runs;
-    this.writer = new IndexWriter(stores, output);
+    this.writer = new IndexWriter(stores, { indexId, run: output });
     for (const run of inputs) this.#openCursor(run, consumed);
   }
 
@@ -290,6 +290,7 @@ class Merge {
 }
 
 interface MergeOptions {
+  readonly indexId: number;
   readonly inputs: readonly number[];
   readonly output: number;
   readonly consumed: Buffer | null;

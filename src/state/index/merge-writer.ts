@@ -2,10 +2,12 @@
  * Writes sorted entries to a run and keeps one entry for each identity: the newest that no override has made void.
  * Invariant: all entries of an identity that are not void name the same slot. The reason is that the copy reads each
  * document once up to the anchor, and settling overrides the entries of documents that it removed. Another slot would be
- * a bug, so this is asserted.
+ * a bug, so this is asserted. The map of a target is an exception: others have filled the target, and may have left an
+ * outdated copy in a second slot. Any of the slots is kept; a comparison finds the copies in the others.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
+import { MAP_INDEX } from '../segments/map-store.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
@@ -19,6 +21,7 @@ const RIVALS_MAX = 1000;
 export class IndexWriter {
   readonly #stores: { readonly runs: IndexRunStore; readonly entries: EntryStore; readonly rows: RowStore };
   readonly #run: number;
+  readonly #isMap: boolean;
   readonly #block = Buffer.alloc(BLOCK_ENTRIES * INDEX_BYTES);
   #filled = 0;
   /** The entries of the current identity, until an entry of the next identity arrives. */
@@ -29,9 +32,13 @@ export class IndexWriter {
   /** Every entry up to this one is in a block on the disk, or was left out. */
   readonly consumed = Buffer.alloc(INDEX_BYTES);
 
-  constructor(stores: IndexWriter['stores'], run: number) {
+  constructor(
+    stores: IndexWriter['stores'],
+    { indexId, run }: { readonly indexId: number; readonly run: number },
+  ) {
     this.#stores = stores;
     this.#run = run;
+    this.#isMap = indexId === MAP_INDEX;
   }
 
   get stores(): { readonly runs: IndexRunStore; readonly entries: EntryStore; readonly rows: RowStore } {
@@ -40,6 +47,7 @@ export class IndexWriter {
 
   add(entries: Buffer, at: number): void {
     if (this.#rivalCount > 0 && !isSameIdentity(entries, at, this.#rivals, 0)) this.#writeRivals();
+    if (this.#isMap && this.#rivalCount === RIVALS_MAX) this.#keepOneRival();
     assert(this.#rivalCount < RIVALS_MAX, 'a document is copied only a few times');
     const to = this.#rivalCount * INDEX_BYTES;
     if (to === this.#rivals.length) this.#rivals = Buffer.concat([this.#rivals, Buffer.alloc(to)]);
@@ -51,6 +59,12 @@ export class IndexWriter {
   finish(): void {
     if (this.#rivalCount > 0) this.#writeRivals();
     this.#flush();
+  }
+
+  /** Drops all rivals but one, so that their number does not grow with that of the slots. */
+  #keepOneRival(): void {
+    copyEntry(this.#rivals, Math.max(0, this.#choose()), this.#rivals, 0);
+    this.#rivalCount = 1;
   }
 
   #writeRivals(): void {
@@ -76,7 +90,7 @@ export class IndexWriter {
     for (let at = 0; at < this.#rivalCount * INDEX_BYTES; at += INDEX_BYTES) {
       const landed = this.#stores.entries.read(this.#rivals, at);
       if (this.#stores.rows.isOverridden(landed)) continue;
-      const isOneSlot = best === null || best.landed.slot.equals(landed.slot);
+      const isOneSlot = this.#isMap || best === null || best.landed.slot.equals(landed.slot);
       assert(isOneSlot, `the copy put ${landed.identity.toString('hex')} into one slot only`);
       if (best === null || landed.sequence > best.landed.sequence) best = { at, landed };
     }

@@ -5,6 +5,7 @@ import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
 import type { Columns } from '../../lib/sqlite/column.ts';
 import { checksumOf, refuseChanged } from '../../lib/sqlite/table-sums.ts';
+import { MAP_INDEX } from '../segments/map-store.ts';
 import { INDEX_BYTES } from './entry.ts';
 
 const PHASES = ['collect', 'merge', 'done'] as const;
@@ -69,7 +70,8 @@ export class IndexRunStore {
         .pluck(),
       doneOf: database
         .prepare<[number], number>(
-          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (index_id) WHERE index_id = ? AND phase = 'done'`,
+          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (index_id)
+           WHERE index_id IN (?, ${MAP_INDEX}) AND phase = 'done' ORDER BY index_id DESC`,
         )
         .pluck(),
       done: database
@@ -143,7 +145,10 @@ export class IndexRunStore {
     return (this.#sql.entryBytes.get(run) ?? 0) / INDEX_BYTES;
   }
 
-  /** Returns the run of an index if it is finished. With null, returns the runs of all finished indexes. */
+  /**
+   * Returns the runs of an index and of the map, as far as they are finished. With null, returns the runs of all finished
+   * indexes.
+   */
   finished(indexId: number | null): number[] {
     return indexId === null ? this.#sql.done.all() : this.#sql.doneOf.all(indexId);
   }

@@ -86,6 +86,16 @@ export function writeEtagOf(page: Uint8Array, start: number, end: number, out: B
   else writeEtag(out, at, decoded(page, start, end));
 }
 
+/**
+ * Writes 64 bits of a content hash where else the etag stands, for a version that is not known. Like the hash of an etag,
+ * they are never all zeros.
+ */
+export function writeContentMark(out: Buffer, at: number, words: Uint32Array): void {
+  const [one = 0, two = 0] = words;
+  writeWord(out, at, one);
+  writeWord(out, at + 4, one === 0 && two === 0 ? 1 : two);
+}
+
 function decoded(page: Uint8Array, start: number, end: number): string | null {
   if (start === 0) return null;
   const value: unknown = JSON.parse(Buffer.from(page.subarray(start, end)).toString());

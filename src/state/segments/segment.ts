@@ -10,7 +10,7 @@ import { ByteOutput } from '../../documents/byte-output.ts';
 import { HASH_BYTES, writeWord } from '../../documents/hash.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert } from '../../lib/assert.ts';
-import { ETAG_BYTES, NO_ETAG, writeEtag, writeEtagOf } from './etag-hash.ts';
+import { ETAG_BYTES, NO_ETAG, writeContentMark, writeEtag, writeEtagOf } from './etag-hash.ts';
 import { keyBytesMax, unpackKey, writeKey } from './key-bytes.ts';
 
 const ENTRY_BYTES = 46;
@@ -111,6 +111,14 @@ export class SegmentBuilder {
   /** Sets the etag of the last added document. It is JSON text in the page; `start` 0 means that there is no etag. */
   etag(page: Uint8Array, start: number, end: number): void {
     writeEtagOf(page, start, end, this.#entries, (this.#count - 1) * ENTRY_BYTES + ETAG_AT);
+  }
+
+  /**
+   * Sets, in place of the etag, the hash of the last added document's content, of which 64 bits are kept. For documents
+   * whose source version is not known.
+   */
+  content(words: Uint32Array): void {
+    writeContentMark(this.#entries, (this.#count - 1) * ENTRY_BYTES + ETAG_AT, words);
   }
 
   /**

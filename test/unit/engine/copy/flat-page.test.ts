@@ -19,7 +19,8 @@ function newReader(): CopyReader {
   });
   const ttl = { mode: 'remaining', defaultTtl: -1 } as const;
   const versions = { plan, kind: 'hash-v2', ttl, marker: null } as const;
-  return new CopyReader({ plan, versions, pending: { filter: { mayHave: () => true } } });
+  const pending = { filter: { mayHave: () => true }, rowOf: () => null };
+  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false } });
 }
 
 interface Document {

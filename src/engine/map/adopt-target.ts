@@ -1,0 +1,74 @@
+/**
+ * Adopts a target that another ledger or another tool has filled, between the anchors and the copy:
+ *
+ *   anchors -> map of the target -> counts -> --yes -> the reservation names this ledger -> copy
+ *
+ * Invariant: nothing is written to the target before the operator has accepted the counts. The copy then leaves what is
+ * where it belongs, creates what is missing, and applies the apply rule to the rest; all leases are marked for a comparison
+ * of both sides, which finds the copies that belong nowhere. A crash at any moment repeats at most what was only read.
+ */
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import { NotReadyError } from '../../lib/errors.ts';
+import { Reservation } from '../../preflight/reservation.ts';
+import type { RunContext } from '../context.ts';
+import type { ProgressReporter } from '../progress/reporter.ts';
+import { reservationOf } from '../reservation-text.ts';
+import { countCopies, type AdoptionCounts } from './count-copies.ts';
+import { mapTarget } from './map-pass.ts';
+import { refuseLiveLedger } from './other-ledger.ts';
+
+interface AdoptParts {
+  readonly context: RunContext;
+  readonly reporter: ProgressReporter;
+  readonly reading: AbortSignal;
+}
+
+/** Throws the counts if the operator has not accepted them. */
+export async function adoptTarget({ context, reporter, reading }: AdoptParts): Promise<void> {
+  const { spec, log } = context;
+  const totals = await mapTarget(context, {
+    signal: reading,
+    onProgress: (read) => (reporter.settling = () => `reads the target: ${pluralize(read, 'document')}`),
+  });
+  const counts = await countCopies(context, totals, {
+    signal: reading,
+    onProgress: (read) => (reporter.settling = () => `counts the source: ${pluralize(read, 'document')}`),
+  });
+  reporter.settling = null;
+  if (!spec.acceptsWarnings) throw refusedCounts(context, counts);
+  log.info(`adopting the target: ${describe(counts)}`);
+  await takeOver(context);
+}
+
+/** Makes the reservation of the target name this ledger. */
+async function takeOver({ ledger, targetSide, spec, signal }: RunContext): Promise<void> {
+  const { requests, facts, patience, timeoutMs } = targetSide;
+  const reservation = new Reservation(requests, facts, { signal, timeoutMs, patience });
+  const text = reservationOf(ledger, spec);
+  refuseLiveLedger(await reservation.read(), text.ledger);
+  await reservation.takeOver(text);
+}
+
+function refusedCounts({ spec: { target } }: RunContext, counts: AdoptionCounts): NotReadyError {
+  const { same, different, wrongSlot, extra, strangers } = counts;
+  const there = same + different + wrongSlot + extra + strangers;
+  return new NotReadyError(
+    `the target ${target.database}/${target.container} has ${pluralize(there, 'document')} that this ledger has not copied`,
+    {
+      why: `nothing was written; ${describe(counts)}`,
+      hint: 'stop everything else that writes to the target, then run the same command with --yes: missing documents are copied, differing copies are replaced, copies whose document is not in the source are removed, and strangers stay',
+      details: { ...counts },
+    },
+  );
+}
+
+function describe({ same, different, wrongSlot, missing, extra, strangers }: AdoptionCounts): string {
+  return [
+    `${formatCount(same)} up to date`,
+    `${formatCount(different)} with other content`,
+    `${formatCount(wrongSlot)} under another key`,
+    `${formatCount(extra)} whose document is not in the source`,
+    `${formatCount(strangers)} that no migration with these settings has written`,
+    `${formatCount(missing)} of the source are missing`,
+  ].join(', ');
+}

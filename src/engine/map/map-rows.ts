@@ -1,0 +1,112 @@
+/**
+ * Reads the documents of a target page for the map: of each, the identity that its content names and the slot that it is
+ * in. Invariant: a document that a migration with these settings cannot have written is a stranger. It is counted, and
+ * is not in the map, so it is never taken for a copy.
+ */
+import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
+import { lsnMissing } from '../../documents/page-error.ts';
+import { decodeText, integerAt, isText, keyStart } from '../../documents/scalar.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
+import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
+import { valueAt } from '../../keys/row-inputs.ts';
+import { composite } from '../../keys/strategies/strategy.ts';
+import { RESERVATION_ID } from '../../preflight/reservation.ts';
+import { SegmentBuilder, type FinishedSegment } from '../../state/segments/segment.ts';
+import type { MapTotals } from '../../state/segments/map-store.ts';
+import type { RunContext } from '../context.ts';
+
+/** What a page has added. */
+export interface MappedPage extends MapTotals {
+  /** The documents up to the fence, without the reservation. */
+  readonly documents: number;
+  readonly isBeyond: boolean;
+  readonly segments: readonly FinishedSegment[];
+}
+
+export class MapRows {
+  readonly #scan: PageScan;
+  readonly #placement: Placement;
+  /**
+   * Computes slot and key from the content; undefined if a derived value replaces a part of the source key, because the
+   * target document then lacks what the key is made of.
+   */
+  readonly #rekey: Rekey | undefined;
+  readonly #identity: readonly number[];
+  readonly #key: readonly number[];
+  readonly #segment = new SegmentBuilder();
+  /** The content hash of a row; null if contents are not compared, because their `ttl` differs between both sides. */
+  readonly #content: Uint32Array | null;
+
+  constructor({ plan, versions: { kind, ttl } }: Pick<RunContext, 'plan' | 'versions'>) {
+    const scan = latestVersionScan(rekeyPaths(plan));
+    this.#scan = scan;
+    this.#placement = new Placement(scan, plan);
+    const restart = { mode: 'restart' } as const;
+    this.#rekey = plan.replacedPaths.length > 0 ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
+    this.#identity = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
+    this.#key = plan.targetPaths.map((path) => scan.nodeAt(path));
+    this.#content = ttl.mode === 'restart' ? new Uint32Array(4) : null;
+  }
+
+  /** Reads the documents of a page up to the fence. Throws a PageError for a damaged page, of which nothing is taken. */
+  read(page: Buffer, fenceLsn: number): MappedPage {
+    const scan = this.#scan.scan(page);
+    let [documents, mapped, strangers] = [0, 0, 0];
+    let isBeyond = false;
+    for (let row = 0; row < scan.count; row += 1) {
+      const lsn = integerAt(scan, row, scan.nodes.lsn);
+      if (lsn === null) throw lsnMissing();
+      if (lsn > fenceLsn) {
+        isBeyond = true;
+        continue;
+      }
+      if (this.#isReservation(row)) continue;
+      documents += 1;
+      const targetKey = this.#keyOfCopy(row);
+      if (targetKey === null) {
+        strangers += 1;
+        continue;
+      }
+      mapped += 1;
+      this.#add(row, targetKey);
+    }
+    return { documents, mapped, strangers, isBeyond, segments: this.#segment.finish() };
+  }
+
+  #add(row: number, targetKey: readonly KeyComponent[]): void {
+    // The source version that the copy was made of is not known. Neither is its LSN: that of the target says nothing.
+    this.#segment.add({ hashes: this.#placement.hashes, targetKey, etag: null, lsn: null });
+    if (this.#content === null) return;
+    this.#scan.hashContent(row, this.#content, 0);
+    this.#segment.content(this.#content);
+  }
+
+  /** Reads a row, and returns the key of its slot; null for a stranger. */
+  #keyOfCopy(row: number): readonly KeyComponent[] | null {
+    const scan = this.#scan;
+    // Documents without a source key exist, but here it is more likely that the document was never in the source. If it
+    // was, the copy finds the document in its slot, and compares identities then.
+    for (const node of this.#identity) if (keyStart(scan, row, node) === 0) return null;
+    this.#placement.read(row);
+    const rekey = this.#rekey;
+    if (rekey === undefined) return this.#decodedKey(row);
+    if (rekey.read(row, 0) === 'refused') return null;
+    for (let word = 4; word < 8; word += 1)
+      if (rekey.hashes[word] !== this.#placement.hashes[word]) return null;
+    return rekey.key;
+  }
+
+  #decodedKey(row: number): readonly KeyComponent[] {
+    return this.#key.map((node) => {
+      const value = valueAt(this.#scan, row, node);
+      return value === composite ? undefined : value;
+    });
+  }
+
+  #isReservation(row: number): boolean {
+    const { page, nodes } = this.#scan;
+    const [start, end] = [this.#scan.start(row, nodes.id), this.#scan.end(row, nodes.id)];
+    if (end - start !== RESERVATION_ID.length + 2 || !isText(page, start)) return false;
+    return decodeText(page, start, end) === RESERVATION_ID;
+  }
+}
