@@ -21,9 +21,15 @@ export async function* runClient(
   const client = [build.path(`bench/${script}`), ...words, service.endpoint, service.key];
   const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...trusting(service) },
   });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as Took;
   const code = await ended;
   if (code !== 0) throw new Error(`${[script, ...words].join(' ')} ended with exit code ${code}`);
+}
+
+/** Returns the environment in which Node trusts the certificate of the service. */
+function trusting({ certificateFile }: ServerProcess): Record<string, string> {
+  return certificateFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificateFile };
 }

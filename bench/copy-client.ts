@@ -5,8 +5,8 @@
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
 import { statSync } from 'node:fs';
 import { run } from '../src/engine/run.ts';
-import { AccountClient } from './account-client.ts';
 import { withLedger } from './client-parts.ts';
+import { FloorConnection, FloorSigner, type FloorReply, type FloorRequest } from './floor-client.ts';
 
 /** The measurement of one copy or comparison. */
 export interface Took {
@@ -21,7 +21,7 @@ export interface Took {
   readonly diskBytes?: number;
 }
 
-export type Way = 'bare' | 'upsert' | 'bulk' | 'bulk-to-one' | 'cosmig';
+export type Way = 'floor' | 'upsert' | 'bulk' | 'bulk-to-one' | 'cosmig';
 
 interface Target {
   readonly endpoint: string;
@@ -35,13 +35,14 @@ type Copy = (
 
 /** The target with eight ranges, the same number as in the source. */
 const TARGET = 'target-8';
+const RANGES = 8;
 const PAGE_DOCUMENTS = 1000;
 const CALL_OPERATIONS = 100;
 /** Requests in flight: enough that the service never waits for the client. */
 const CONCURRENCY = 16;
 
 const WAYS: Readonly<Record<Way, Copy>> = {
-  bare: copyBare,
+  floor: copyFloor,
   upsert: async (target, documents) =>
     copyWithSdk(target, { documents, name: TARGET, write: upsertOneByOne }),
   bulk: async (target, documents) => copyWithSdk(target, { documents, name: TARGET, write: bulkInHundreds }),
@@ -118,58 +119,57 @@ async function inParallel<T>(list: readonly T[], work: (one: T) => Promise<void>
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
-/**
- * Moves as many bytes in both directions as a copy does, without processing them. This measures the limit of the
- * service.
- */
-async function copyBare({ endpoint, key }: Target, documents: number): Promise<void> {
-  const client = new AccountClient(endpoint, key, CONCURRENCY);
+/** Moves as many bytes in both directions as a copy does, and does nothing else. */
+async function copyFloor({ endpoint, key }: Target, documents: number): Promise<void> {
+  const signer = new FloorSigner(endpoint, key);
+  const connect = (count: number): FloorConnection[] =>
+    Array.from({ length: count }, () => new FloorConnection(endpoint, signer));
+  const [readers, writers] = [connect(RANGES), connect(CONCURRENCY)];
   try {
     const document = JSON.stringify({ id: 'x', tenantId: 'tenant-0042', notes: 'lorem ipsum '.repeat(80) });
     const operation = `{"operationType":"Create","partitionKey":"[\\"tenant-0042\\"]","resourceBody":${document}}`;
     const batch = Buffer.from(`[${Array.from({ length: CALL_OPERATIONS }, () => operation).join(',')}]`);
-    let copied = 0;
-    await Promise.all(
-      Array.from({ length: 8 }, async (_, range) => {
-        const link = `dbs/bench/colls/source-${documents}`;
-        for (let etag = '"0"'; ;) {
-          const page = await client.call(
-            { verb: 'GET', type: 'docs', link },
-            { path: `/${link}/docs`, headers: feedHeaders(range, etag) },
-            [200, 304],
-          );
-          if (page.status === 304) return;
-          etag = page.headers.etag ?? '';
-          const count = Number(page.headers['x-ms-item-count']);
-          const batches = Array.from({ length: Math.ceil(count / CALL_OPERATIONS) });
-          await Promise.all(batches.map(async () => sendBatch(client, range, batch)));
-          copied += count;
+    const source = `dbs/bench/colls/source-${documents}`;
+    let documentsRead = 0;
+    let batches = Math.ceil(documents / CALL_OPERATIONS);
+    const read = async (reader: FloorConnection, range: number): Promise<void> => {
+      for (let etag = '"0"'; ;) {
+        const reply = await call(reader, { verb: 'GET', link: source, lines: feedLines(range, etag) });
+        if (reply.status === 304) {
+          // The etag of the null service is the number of documents before it.
+          documentsRead += Number(etag.slice(1, -1));
+          return;
         }
-      }),
-    );
-    if (copied !== documents) throw new Error(`${copied} documents came instead of ${documents}`);
+        ({ etag } = reply);
+      }
+    };
+    const write = async (writer: FloorConnection, number: number): Promise<void> => {
+      const lines = batchLines(number % RANGES);
+      while (batches > 0) {
+        batches -= 1;
+        await call(writer, { verb: 'POST', link: `dbs/bench/colls/${TARGET}`, lines, body: batch });
+      }
+    };
+    await Promise.all([...readers.map(read), ...writers.map(write)]);
+    if (documentsRead !== documents)
+      throw new Error(`${documentsRead} documents came instead of ${documents}`);
   } finally {
-    client.close();
+    for (const connection of [...readers, ...writers]) connection.close();
   }
 }
 
-async function sendBatch(client: AccountClient, range: number, body: Buffer): Promise<void> {
-  const link = `dbs/bench/colls/${TARGET}`;
-  const headers = {
-    'x-ms-cosmos-is-batch-request': 'true',
-    'x-ms-cosmos-batch-atomic': 'false',
-    'x-ms-documentdb-partitionkeyrangeid': String(range),
-  };
-  await client.call({ verb: 'POST', type: 'docs', link }, { path: `/${link}/docs`, headers, body }, [200]);
+async function call(connection: FloorConnection, request: FloorRequest): Promise<FloorReply> {
+  const reply = await connection.send(request);
+  if (reply.status !== 200 && reply.status !== 304) throw new Error(`the service answered ${reply.status}`);
+  return reply;
 }
 
-function feedHeaders(range: number, etag: string): Record<string, string> {
-  return {
-    'a-im': 'Incremental Feed',
-    'x-ms-documentdb-partitionkeyrangeid': String(range),
-    'x-ms-max-item-count': String(PAGE_DOCUMENTS),
-    'if-none-match': etag,
-  };
+function batchLines(range: number): string {
+  return `x-ms-cosmos-is-batch-request: true\r\nx-ms-cosmos-batch-atomic: false\r\nx-ms-documentdb-partitionkeyrangeid: ${range}\r\ncontent-type: application/json\r\n`;
+}
+
+function feedLines(range: number, etag: string): string {
+  return `a-im: Incremental Feed\r\nx-ms-documentdb-partitionkeyrangeid: ${range}\r\nx-ms-max-item-count: ${PAGE_DOCUMENTS}\r\nif-none-match: ${etag}\r\n`;
 }
 
 /** Runs the whole `copy` command: preflight, ledger, intents, commits, load control and index. */

@@ -2,11 +2,15 @@
  * A service that does nothing, quickly. It speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies,
  * so that a benchmark measures its client. Every database exists. A container `source-N` holds N documents of 1 KB,
  * keyed by /deviceId, in eight ranges. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
- * /tenantId, has R ranges, and is always empty: documents written to it are discarded.
+ * /tenantId, has R ranges, and is always empty: documents written to it are discarded. `null-service.js FILE` serves
+ * https, as Azure does, and writes its certificate to FILE; without FILE it serves http.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { selfSignedCertificate } from '../src/emulator/http/certificate.ts';
 import { initialBounds } from '../src/epk/bounds.ts';
 import { countOperations, Shape } from './null-batches.ts';
 import { documentsIn, FIRST_LSN, PAGE_DOCUMENTS, Pages, RANGES } from './null-pages.ts';
@@ -255,18 +259,24 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   return refuse(response, 404, 'It is not there.');
 }
 
-const server = createServer((request, response) => {
+const handle = (request: IncomingMessage, response: ServerResponse): void => {
   answer(request, response).catch((error: unknown) => {
     process.stderr.write(`${String(error)}\n`);
     refuse(response, 500, String(error));
   });
-});
+};
+
+const [certificateFile] = process.argv.slice(2);
+const certificate =
+  certificateFile === undefined ? undefined : selfSignedCertificate(['127.0.0.1'], Date.now());
+if (certificate !== undefined && certificateFile !== undefined)
+  writeFileSync(certificateFile, certificate.cert);
+const server = certificate === undefined ? createServer(handle) : createSecureServer(certificate, handle);
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  endpoint = `http://127.0.0.1:${port}/`;
+  endpoint = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/`;
   const key = Buffer.alloc(64, 7).toString('base64');
   const connectionString = `AccountEndpoint=${endpoint};AccountKey=${key};`;
   process.stdout.write(`${JSON.stringify({ ready: true, endpoint, connectionString })}\n`);
 });
-process.on('SIGTERM', () => process.exit(0));

@@ -24,9 +24,14 @@ const CANDIDATES = [
   '/pk={tenantId}-{id|hash:400}',
 ];
 
-export async function benchPlan({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
+export async function benchPlan({
+  documents = LARGE,
+  profileDir,
+  isPlain,
+  say,
+}: BenchOptions): Promise<Result[]> {
   using build = Build.make();
-  await using service = await startNullService(build, profileDir);
+  await using service = await startNullService(build, { profileDir, isPlain });
   const setting = { build, service, profileDir };
   const last = async (
     words: readonly [script: string, ...words: readonly string[]],

@@ -1,11 +1,12 @@
 /**
  * Runs benchmarks, which show whether the goals for performance are met:
  *
- *   npm run bench [-- name...] [--documents N] [--profile DIR] [--json]
+ *   npm run bench [-- name...] [--documents N] [--profile DIR] [--http] [--json]
  *
  * This is not a test: figures depend on the machine, ratios within one run much less.
  */
 import { parseArgs } from 'node:util';
+import { benchBudget } from './budget.ts';
 import { benchCopy } from './copy.ts';
 import { benchCutover } from './cutover.ts';
 import { benchDocuments } from './pages.ts';
@@ -29,6 +30,8 @@ export interface BenchOptions {
   readonly documents: number | undefined;
   /** The folder for CPU profiles, from --profile; undefined when not given. */
   readonly profileDir: string | undefined;
+  /** Whether the null service speaks plain http, from --http; it speaks https by default, as Azure does. */
+  readonly isPlain: boolean;
   /** Prints progress for people. */
   readonly say: (text: string) => void;
 }
@@ -39,6 +42,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   documents: benchDocuments,
   emulator: benchEmulator,
   copy: benchCopy,
+  budget: benchBudget,
   metered: benchMetered,
   tail: benchTail,
   verify: benchVerify,
@@ -52,6 +56,7 @@ const { values, positionals } = parseArgs({
   options: {
     documents: { type: 'string' },
     profile: { type: 'string' },
+    http: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -69,6 +74,7 @@ pinSelf();
 const results: Result[] = [];
 for (const name of names) {
   const say = (text: string): void => console.error(`${name}: ${text}`);
-  results.push(...((await BENCHMARKS[name]?.({ documents, profileDir: values.profile, say })) ?? []));
+  const options = { documents, profileDir: values.profile, isPlain: values.http, say };
+  results.push(...((await BENCHMARKS[name]?.(options)) ?? []));
 }
 process.stdout.write(values.json ? `${JSON.stringify(results)}\n` : `\n${formatTable(results)}`);

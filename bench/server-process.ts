@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Build } from './build.ts';
 import { pinnedCommand } from './pinning.ts';
+import type { BenchOptions } from './run.ts';
 
 const START_MS = 30_000;
 const STOP_MS = 20_000;
@@ -18,6 +19,8 @@ interface Program {
   readonly args: readonly string[];
   /** The folder for a CPU profile; undefined when no profile is wanted. */
   readonly profileDir: string | undefined;
+  /** The file into which the program writes its certificate; undefined if it speaks plain http. */
+  readonly certificateFile?: string | undefined;
 }
 
 export function startEmulator(build: Build, profileDir?: string): Promise<ServerProcess> {
@@ -25,24 +28,36 @@ export function startEmulator(build: Build, profileDir?: string): Promise<Server
   return ServerProcess.start({ name: 'the emulator', args, profileDir });
 }
 
-export function startNullService(build: Build, profileDir?: string): Promise<ServerProcess> {
-  return ServerProcess.start({
-    name: 'the null service',
-    args: [build.path('bench/null-service.js')],
-    profileDir,
-  });
+export function startNullService(
+  build: Build,
+  { profileDir, isPlain }: Pick<BenchOptions, 'profileDir' | 'isPlain'>,
+): Promise<ServerProcess> {
+  const certificateFile = isPlain ? undefined : build.path('null-service.pem');
+  const args = [
+    build.path('bench/null-service.js'),
+    ...(certificateFile === undefined ? [] : [certificateFile]),
+  ];
+  return ServerProcess.start({ name: 'the null service', args, profileDir, certificateFile });
 }
 
 export class ServerProcess implements AsyncDisposable {
   readonly endpoint: string;
   readonly key: string;
   readonly connectionString: string;
+  /** The certificate that a client has to trust; undefined if the server speaks plain http. */
+  readonly certificateFile: string | undefined;
   readonly #name: string;
   readonly #child: ChildProcess;
   readonly #lastWords: () => string;
 
-  private constructor(name: string, child: ChildProcess, connectionString: string, lastWords: () => string) {
+  private constructor(
+    { name, certificateFile }: Program,
+    child: ChildProcess,
+    connectionString: string,
+    lastWords: () => string,
+  ) {
     this.#name = name;
+    this.certificateFile = certificateFile;
     this.#child = child;
     this.#lastWords = lastWords;
     this.connectionString = connectionString;
@@ -54,7 +69,8 @@ export class ServerProcess implements AsyncDisposable {
    * Starts a server and waits until it prints a line of JSON with its connection string. `name` is its name in
    * messages.
    */
-  static async start({ name, args, profileDir }: Program): Promise<ServerProcess> {
+  static async start(program: Program): Promise<ServerProcess> {
+    const { name, args, profileDir } = program;
     const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const [command = '', ...rest] = pinnedCommand([process.execPath, ...profile, ...args]);
     const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -66,7 +82,7 @@ export class ServerProcess implements AsyncDisposable {
     try {
       const line = await firstLine(child);
       const { connectionString } = JSON.parse(line) as { connectionString: string };
-      return new ServerProcess(name, child, connectionString, lastWords);
+      return new ServerProcess(program, child, connectionString, lastWords);
     } catch (error) {
       child.kill('SIGKILL');
       throw new Error(`${name} did not start: ${lastWords()}`, { cause: error });

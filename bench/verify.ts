@@ -17,9 +17,14 @@ const MEDIUM = 50_000;
 /** Documents compared before measuring, until the JIT compiler has optimized the code that runs often. */
 const WARM_UP = 200_000;
 
-export async function benchVerify({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
+export async function benchVerify({
+  documents = LARGE,
+  profileDir,
+  isPlain,
+  say,
+}: BenchOptions): Promise<Result[]> {
   using build = Build.make();
-  await using service = await startNullService(build, profileDir);
+  await using service = await startNullService(build, { profileDir, isPlain });
   const setting = { build, service, profileDir };
   const compare = async (counts: readonly number[], ttl: MigrationSpec['ttl'] = 'restart'): Promise<Took> => {
     say(`comparing ${counts.at(-1)?.toLocaleString('en-US')} documents, --ttl ${ttl}`);
