@@ -7,6 +7,7 @@ import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { Wait } from '../cosmos/load/retry.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
+import { Flights } from '../cosmos/load/flights.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -124,6 +125,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new RunCounters(),
     backlog: new Backlog(clock, targetSide.governor.budget.rate ?? targetRu),
+    pages: new Flights(clock),
     clock,
     log,
     timing,

@@ -4,6 +4,7 @@
  */
 import type { KeyPlan } from '../keys/plan.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Flights } from '../cosmos/load/flights.ts';
 import type { Log } from '../lib/log.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { DeleteMode } from '../state/migration.ts';
@@ -46,6 +47,8 @@ export interface RunContext {
   readonly sequencer: Sequencer;
   readonly tally: RunCounters;
   readonly backlog: Backlog;
+  /** Pages of the feeds that were read and are not committed, with their bytes. */
+  readonly pages: Flights;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

@@ -1,5 +1,6 @@
 /** Owns the runs: which commands have worked with the ledger, how each ended, and what the newest last reported. */
 import type { Database } from '../lib/sqlite/sqlite.ts';
+import type { InFlightNow } from '../cosmos/load/flights.ts';
 import { jsonText, number, orNull, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
@@ -27,6 +28,8 @@ export interface RunReport {
   readonly expected: number | null;
   /** How many documents were read and have no outcome yet. */
   readonly inFlight: number;
+  /** The pages of these documents, until they are committed; absent in reports of an older cosmig. */
+  readonly pages?: InFlightNow;
   readonly source: SideReport;
   readonly target: SideReport;
   /** The steps of a cutover that have begun, in order; empty for other commands. */
@@ -44,6 +47,8 @@ export interface SideReport {
   readonly containerRu: number | null;
   /** How long the requests took; absent in reports of an older cosmig. */
   readonly durations?: DurationCounts;
+  /** Requests without a reply yet; absent in reports of an older cosmig. */
+  readonly requests?: InFlightNow;
   /** The physical partitions as they are now, in the order of the key space. */
   readonly ranges: readonly RangeReport[];
 }

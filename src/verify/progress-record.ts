@@ -8,6 +8,12 @@ import type { VerifyProgress } from './verify.ts';
 /** A report that comes sooner after the last one is not recorded. */
 const RECORD_EVERY_MS = 900;
 
+/** Stands for what an older cosmig does not record. */
+const NEWER: Pick<VerifyProgress, 'oldestOpenMs' | 'requests'> = {
+  oldestOpenMs: null,
+  requests: { count: 0, bytes: 0, oldestMs: null },
+};
+
 export interface RecordedProgress extends VerifyProgress {
   readonly atMs: number;
 }
@@ -34,6 +40,7 @@ export function lastProgress(path: string): RecordedProgress | null {
   return readVerifyFile(path, 'progress', (database) => {
     const row = database.prepare<[], Columns>('SELECT * FROM progress').get();
     if (row === undefined) return null;
-    return { ...(JSON.parse(jsonText(row, 'report')) as VerifyProgress), atMs: number(row, 'at_ms') };
+    const report = JSON.parse(jsonText(row, 'report')) as Omit<VerifyProgress, keyof typeof NEWER>;
+    return { ...NEWER, ...report, atMs: number(row, 'at_ms') };
   });
 }

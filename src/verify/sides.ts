@@ -16,6 +16,7 @@ import { listScripts } from '../cosmos/container/scripts.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { InFlightNow } from '../cosmos/load/flights.ts';
 import type { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -44,19 +45,27 @@ export interface SidesParts {
   readonly timeoutMs: number;
 }
 
-/** Returns the RU that both sides have used so far, the throttled requests, and the RU/s allowed. */
+/** Returns what both sides have used so far, the RU/s allowed, and the requests in flight. */
 export function loadOf({ source, target }: Sides): {
   readonly ru: number;
   readonly throttled: number;
   readonly budgetRu: number | null;
+  readonly requests: InFlightNow;
 } {
   const both = [source, target];
   const rates = both.map(({ governor, facts }) => governor.budget.rate ?? ruOf(facts.throughput));
+  const [here, there] = [source.requests.inFlight.now, target.requests.inFlight.now];
+  const ages = [here.oldestMs, there.oldestMs].filter((ageMs) => ageMs !== null);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return {
     ru: sum(both.map(({ governor }) => governor.budget.spentRu)),
     throttled: sum(both.map(({ governor }) => governor.throttled)),
     budgetRu: rates.some((rate) => rate === undefined) ? null : sum(rates.map((rate) => rate ?? 0)),
+    requests: {
+      count: here.count + there.count,
+      bytes: here.bytes + there.bytes,
+      oldestMs: ages.length === 0 ? null : Math.max(...ages),
+    },
   };
 }
 

@@ -5,6 +5,7 @@
 import { connectBoth } from '../cosmos/account/connect-both.ts';
 import type { ServiceTime } from '../cosmos/account/service-time.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { InFlightNow } from '../cosmos/load/flights.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
@@ -76,6 +77,8 @@ export interface VerifyProgress {
   readonly source: number;
   readonly target: number;
   readonly open: number;
+  /** For how long the oldest of them has been known to differ; null: none is open, or none was checked yet. */
+  readonly oldestOpenMs: number | null;
   /** What the open candidates wait for, as text; null: not known. */
   readonly waitsFor: string | null;
   /** The number of documents in the source, as the service reports it; null: the service does not report it. */
@@ -83,6 +86,8 @@ export interface VerifyProgress {
   /** RU used on both sides together. */
   readonly ru: number;
   readonly throttled: number;
+  /** Requests to both sides without a reply yet. */
+  readonly requests: InFlightNow;
   /** RU/s allowed on both sides together; null: not known. */
   readonly budgetRu: number | null;
 }

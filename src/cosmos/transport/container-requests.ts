@@ -15,6 +15,7 @@ import {
 } from '@azure/cosmos';
 import { abortReason, Deadline, orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
+import { Flights } from '../load/flights.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import { clockOffBy } from '../account/service-time.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
@@ -104,6 +105,8 @@ const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
 
 export class ContainerRequests {
   readonly name: ContainerName;
+  /** Requests for documents that were sent and have no reply yet, with the bytes of their bodies. */
+  readonly inFlight: Flights;
   readonly #account: Account;
   readonly #context: ClientContext;
   readonly #link: string;
@@ -122,6 +125,7 @@ export class ContainerRequests {
     this.#context = context;
     this.#rid = intended?.rid;
     const { clock } = account;
+    this.inFlight = new Flights(clock);
     this.#same =
       intended === undefined
         ? undefined
@@ -138,6 +142,7 @@ export class ContainerRequests {
   /** Requests one page of a feed or of a query. */
   async feed(call: FeedCall): Promise<Exchange> {
     const { what, part, rangeId, query } = call;
+    using _sent = this.inFlight.begin(0);
     const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
     const exchange = await pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
       await this.#context.queryFeed({
@@ -153,7 +158,7 @@ export class ContainerRequests {
         ...(part === undefined ? {} : { startEpk: part.min, endEpk: part.max }),
       });
     });
-    return this.#checked(exchange, call);
+    return await this.#checked(exchange, call);
   }
 
   /** How often the service has refused a signature that it had accepted before. */
@@ -163,6 +168,7 @@ export class ContainerRequests {
 
   /** Sends a ready-made body of operations to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
+    using _sent = this.inFlight.begin(call.body.length);
     let { exchange, isUsed } = await this.#sendBatch(call);
     // A refused request was not tried. The SDK signs it again.
     if (isUsed && !exchange.ok && exchange.trouble.status === 401) {
@@ -172,7 +178,7 @@ export class ContainerRequests {
     }
     // The SDK makes the next request itself: it may find another region, key or token.
     if (!exchange.ok) this.#signed?.forget();
-    return this.#checked(exchange, call);
+    return await this.#checked(exchange, call);
   }
 
   /** Sends a batch. `isUsed`: whether its signature was used for an earlier batch already. */

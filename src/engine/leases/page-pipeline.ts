@@ -110,6 +110,7 @@ export class PagePipeline {
     const committed = deferred();
     this.#commits.push(committed.promise);
     this.#parts.context.tasks.start(async () => {
+      using _page = this.#parts.context.pages.begin(page.bytes.length);
       await this.#process(parsed, {
         unit,
         previous,

@@ -59,7 +59,7 @@ export class ProgressReporter {
 
   snapshot(): RunSnapshot {
     const { context, goal, waits } = this.#parts;
-    const { spec, ledger, tally, backlog, sourceSide, targetSide, clock } = context;
+    const { spec, ledger, tally, backlog, pages, sourceSide, targetSide, clock } = context;
     const longIntegers = tally.get('longIntegers');
     return Object.freeze({
       migration: migrationName(spec),
@@ -90,6 +90,7 @@ export class ProgressReporter {
       outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },
       load: {
         inFlight: backlog.open,
+        pages: pages.now,
         source: reportOf(sourceSide),
         target: reportOf(targetSide),
         steps: [...this.steps],
@@ -179,13 +180,14 @@ function outlookOf({ context, containers }: ReporterParts): Omit<Outlook, 'uncom
   };
 }
 
-function reportOf({ governor, facts, ranges }: Side): SideReport {
+function reportOf({ governor, facts, ranges, requests }: Side): SideReport {
   return {
     ru: rounded(governor.budget.spentRu),
     throttled: governor.throttled,
     allowedRu: governor.budget.rate ?? null,
     containerRu: ruOf(facts.throughput) ?? null,
     durations: governor.durations.current,
+    requests: requests.inFlight.now,
     ranges: ranges.list.map(({ id, min, max }) => {
       const { ru, ...use } = governor.useOf(id);
       return { id, min, max, ru: rounded(ru), ...use };

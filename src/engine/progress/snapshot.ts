@@ -1,4 +1,5 @@
 /** The progress of a run: one frozen snapshot, from which the live line, the result and `--json` are made. */
+import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import type { LeasePhase } from '../../state/leases.ts';
 import type { SideReport, StepReport } from '../../state/runs.ts';
 
@@ -51,6 +52,8 @@ export interface Outlook {
 export interface RunLoad {
   /** How many documents were read and have no outcome yet. */
   readonly inFlight: number;
+  /** The pages of these documents, until they are committed. */
+  readonly pages: InFlightNow;
   readonly source: SideReport;
   readonly target: SideReport;
   /** The steps of a cutover that have begun. */

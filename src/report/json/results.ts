@@ -29,14 +29,23 @@ import { STATUS, LETTER, LETTER_SHOWN, DISCARDED } from './ledger-results.ts';
 import { DRY_RUN } from './dry-run-result.ts';
 import * as is from './schema.ts';
 
+const REQUESTS = {
+  bytes: is.whole(),
+  oldestMs: is.nullable(is.number('age of the oldest; null: there is none')),
+} as const;
+
 const COMPARE_PROGRESS = is.object({
   stage: is.text(),
   source: is.whole('documents read so far'),
   target: is.whole(),
   open: is.whole('documents to recheck'),
+  oldestOpenMs: is.nullable(
+    is.number('for how long the oldest of them has been known to differ; null: not known'),
+  ),
   waitsFor: is.nullable(is.text()),
   ru: is.number('of both sides'),
   throttled,
+  requests: is.object({ count: is.whole(), ...REQUESTS }, 'sent to both sides and not answered yet'),
 });
 
 const PLAN_PROGRESS = is.object({
@@ -52,6 +61,10 @@ const RUN_PROGRESS = {
   goal: is.oneOf(['copy', 'tail', 'catch-up']),
   sweepPending: is.flag(),
   waitsFor: is.nullable(is.text()),
+  inFlight: is.object(
+    { documents: is.whole(), pages: is.whole('with these documents, until they are committed'), ...REQUESTS },
+    'documents that were read and have no outcome yet',
+  ),
 } as const;
 
 export type CompareProgress = is.TypeOf<typeof COMPARE_PROGRESS>;

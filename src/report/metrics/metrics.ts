@@ -4,7 +4,8 @@
  * has left behind.
  */
 import { DURATION_BOUNDS_MS } from '../../cosmos/load/durations.ts';
-import type { DurationCounts, SideReport } from '../../state/runs.ts';
+import type { InFlightNow } from '../../cosmos/load/flights.ts';
+import type { DurationCounts, RunReport, SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
@@ -106,6 +107,26 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       'documents_in_flight',
       'Documents that were read and have no outcome yet.',
       one(isRunning ? (report?.inFlight ?? null) : 0),
+    ),
+    seconds(
+      'oldest_in_flight_timestamp',
+      'When the oldest of them was read; absent while none is in flight.',
+      one(isRunning ? sinceOf(report, report?.pages) : null),
+    ),
+    gauge(
+      'in_flight_bytes',
+      'Bytes of the pages that these documents came in.',
+      one(isRunning ? (report?.pages?.bytes ?? null) : 0),
+    ),
+    gauge(
+      'requests_in_flight',
+      'Requests that were sent and have no reply yet.',
+      bySide((side) => (isRunning ? (side.requests?.count ?? null) : 0)),
+    ),
+    seconds(
+      'oldest_request_timestamp',
+      'When the oldest of them was sent; absent while none is in flight.',
+      bySide((side) => (isRunning ? sinceOf(report, side.requests) : null)),
     ),
     counter('request_units', 'Request units used by all runs.', [
       [{ ...name, side: 'source' }, status.ru.source],
@@ -223,6 +244,11 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       one(secondsOf(isOver ? null : cutover?.stoppedSince)),
     ),
   ];
+}
+
+/** When the oldest of what is in flight began, in seconds; null: nothing is in flight. */
+function sinceOf(report: RunReport | null, now: InFlightNow | undefined): number | null {
+  return report === null || now?.oldestMs == null ? null : (report.atMs - now.oldestMs) / 1000;
 }
 
 const SIDES = ['source', 'target'] as const;

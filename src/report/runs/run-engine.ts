@@ -152,8 +152,9 @@ class Progress {
       documents: documents.read + outlook.uncommitted,
       ru: ru.target,
     });
-    const { outlook: _outlook, load: _load, ...shown } = snapshot;
-    const picture: RunProgress = shown;
+    const { outlook: _outlook, load, ...shown } = snapshot;
+    const { count: pages, ...age } = load.pages;
+    const picture: RunProgress = { ...shown, inFlight: { documents: load.inFlight, pages, ...age } };
     const line: RenderLine = (columns) => this.#view.line(snapshot, rates, columns);
     this.#out.progress({ ...picture, ...this.#view.picture() }, line);
   }

@@ -4,6 +4,7 @@ import { formatAge, formatPercent, formatTime } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import type { MigrationFacts } from './facts.ts';
+import { requestsText } from './work.ts';
 
 export function proof(facts: MigrationFacts): Markup {
   const { status, comparing, atMs } = facts;
@@ -16,7 +17,9 @@ export function proof(facts: MigrationFacts): Markup {
 
 function comparison({ comparing }: MigrationFacts): Markup | null {
   if (comparing === null) return null;
-  const { stage, source, target, open, waitsFor, expected, ru, throttled } = comparing;
+  const { stage, source, target, open, oldestOpenMs, waitsFor, expected, ru, throttled, requests } =
+    comparing;
+  const openFor = oldestOpenMs === null ? '' : `, the oldest for ${formatAge(oldestOpenMs)}`;
   const side = (name: string, documents: number): Markup => {
     const of =
       expected === null ? '' : `, ${formatPercent(documents, expected)} of about ${formatCount(expected)}`;
@@ -24,8 +27,8 @@ function comparison({ comparing }: MigrationFacts): Markup | null {
   };
   const looked =
     stage === 'rechecking'
-      ? `${pluralize(open, 'document')} that may differ ${open === 1 ? 'is' : 'are'} looked at again`
+      ? `${pluralize(open, 'document')} that may differ ${open === 1 ? 'is' : 'are'} looked at again${openFor}`
       : 'both sides are being read';
   return markup`<h3>A comparison is running: ${looked}</h3><dl class="rows">${side('Source', source)}${side('Target', target)}</dl>
-<p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}.</p>`;
+<p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}, ${requestsText(requests)}.</p>`;
 }

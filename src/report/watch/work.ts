@@ -1,5 +1,6 @@
 /** What has been done and how fast it goes: documents, RU/s of both sides, lag, and what may take how long. */
-import { formatCount } from '../../lib/counting.ts';
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import type { SideReport } from '../../state/runs.ts';
 import { formatAge, formatDuration, formatPercent } from '../format.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
@@ -11,10 +12,21 @@ export function work(facts: MigrationFacts): Markup {
   const { status, report, history } = facts;
   const sinceMs = status.running?.since == null ? Infinity : Date.parse(status.running.since);
   const pace = paceOf(history, sinceMs);
+  const isRunning = status.running !== null;
   return markup`<h2 class="hidden">Progress</h2><dl class="figures">${[
     documents(facts, pace, sinceMs),
-    ru('Source', report?.source ?? null, pace?.sourceRu ?? null, status.ru.source),
-    ru('Target', report?.target ?? null, pace?.targetRu ?? null, status.ru.target),
+    ru('Source', {
+      report: report?.source ?? null,
+      rate: pace?.sourceRu ?? null,
+      totalRu: status.ru.source,
+      isRunning,
+    }),
+    ru('Target', {
+      report: report?.target ?? null,
+      rate: pace?.targetRu ?? null,
+      totalRu: status.ru.target,
+      isRunning,
+    }),
     lag(facts),
   ]}</dl>`;
 }
@@ -23,11 +35,8 @@ function figure(name: string, value: string, notes: readonly (Markup | string)[]
   return markup`<div class="figure ${tone}"><dt>${name}</dt><dd><span class="big">${value}</span>${notes.map((note) => markup`<span class="sub">${note}</span>`)}</dd></div>`;
 }
 
-function documents(
-  { status, report, history }: MigrationFacts,
-  pace: RecentRates | null,
-  sinceMs: number,
-): Markup {
+function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: number): Markup {
+  const { status, history } = facts;
   const { read, written } = status.documents;
   const isCopying = status.phase === 'new' || status.phase === 'copying';
   const expected = isCopying ? (status.seen?.expected ?? null) : null;
@@ -37,19 +46,26 @@ function documents(
     return figure('Documents read', formatCount(read), [
       `${formatCount(written)} written`,
       rate,
-      status.running === null ? '' : inFlight(report?.inFlight ?? 0),
+      inFlight(facts),
     ]);
   const left = timeLeft(history, { documents: Math.max(0, expected - read), sinceMs });
   return figure(`Documents, of about ${formatCount(expected)}`, formatPercent(read, expected), [
     meter(read, { end: expected, tone: 'k1' }),
     `${formatCount(read)} read, ${rate}`,
     pace === null ? '' : leftText(left),
-    status.running === null ? '' : inFlight(report?.inFlight ?? 0),
+    inFlight(facts),
   ]);
 }
 
-function inFlight(count: number): string {
-  return count === 0 ? 'none in flight' : `${formatCount(count)} in flight`;
+/** What was read and has no outcome yet, and how old the oldest of it is. */
+function inFlight({ status, report }: MigrationFacts): string {
+  if (status.running === null) return '';
+  const { inFlight: count = 0, pages } = report ?? {};
+  return count === 0 ? 'none in flight' : `${formatCount(count)} in flight${oldestText(pages)}`;
+}
+
+function oldestText(now: InFlightNow | undefined): string {
+  return now?.oldestMs == null ? '' : `, the oldest for ${formatDuration(now.oldestMs)}`;
 }
 
 function leftText(left: TimeLeft | null): string {
@@ -58,7 +74,14 @@ function leftText(left: TimeLeft | null): string {
   return short === long ? `${short} left` : `${short} to ${long} left`;
 }
 
-function ru(name: string, side: SideReport | null, rate: number | null, totalRu: number): Markup {
+interface SideUse {
+  readonly report: SideReport | null;
+  readonly rate: number | null;
+  readonly totalRu: number;
+  readonly isRunning: boolean;
+}
+
+function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): Markup {
   const limit = side?.allowedRu ?? side?.containerRu ?? null;
   const of =
     side?.allowedRu != null
@@ -74,9 +97,18 @@ function ru(name: string, side: SideReport | null, rate: number | null, totalRu:
       limit === null ? NOTHING : meter(rate ?? 0, { end: limit, tone: name === 'Source' ? 'k1' : 'k3' }),
       of,
       `${formatCount(Math.round(totalRu))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}`,
+      isRunning ? requestsText(side?.requests) : '',
     ],
     throttled > 0 ? 'caution' : '',
   );
+}
+
+/** Returns how many requests have no reply yet; no text for a report of an older cosmig. */
+export function requestsText(now: InFlightNow | undefined): string {
+  if (now === undefined) return '';
+  return now.count === 0
+    ? 'no request in flight'
+    : `${pluralize(now.count, 'request')} in flight${oldestText(now)}`;
 }
 
 function lag({ status, report, atMs }: MigrationFacts): Markup {

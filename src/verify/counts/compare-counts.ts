@@ -74,7 +74,15 @@ export async function countBoth(comparison: Comparison): Promise<CountedSides> {
 
 function reportCounts({ onProgress, sides }: Comparison, counts: DocumentCounts): void {
   const expected = sides.source.facts.documentCount;
-  onProgress?.({ stage: 'counting', ...counts, open: 0, waitsFor: null, expected, ...loadOf(sides) });
+  onProgress?.({
+    stage: 'counting',
+    ...counts,
+    open: 0,
+    oldestOpenMs: null,
+    waitsFor: null,
+    expected,
+    ...loadOf(sides),
+  });
 }
 
 /**

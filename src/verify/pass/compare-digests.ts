@@ -192,7 +192,12 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     clock,
     gapMs: timing.gapMs,
     deadlineMs,
-    onRound: (open, waitsFor) => report('rechecking', { open, waitsFor }),
+    onRound: (open, waitsFor) => {
+      const nowMs = clock.now();
+      const sinceMs = store.candidates.oldestMs();
+      const oldestOpenMs = sinceMs === null ? null : Math.max(0, nowMs - sinceMs);
+      report('rechecking', { open, oldestOpenMs, waitsFor });
+    },
   });
   const waitsFor = await recheck.run(signal);
   return verdictOf(comparison, { store, begun, waitsFor });
@@ -250,7 +255,9 @@ function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolea
 }
 
 type Counts = Pick<VerifyProgress, 'source' | 'target'>;
-type Rechecking = Pick<VerifyProgress, 'open' | 'waitsFor'>;
+type Rechecking = Pick<VerifyProgress, 'open' | 'oldestOpenMs' | 'waitsFor'>;
+
+const NO_RECHECK: Rechecking = { open: 0, oldestOpenMs: null, waitsFor: null };
 
 function progressReporter(
   { onProgress, sides, clock }: Comparison,
@@ -260,7 +267,7 @@ function progressReporter(
   read: () => Counts;
 } {
   const expected = sides.source.facts.documentCount;
-  const report = (stage: string, recheck: Rechecking = { open: 0, waitsFor: null }): void => {
+  const report = (stage: string, recheck = NO_RECHECK): void => {
     const progress = { stage, ...report.read(), ...recheck, expected, ...loadOf(sides) };
     store.progress.put(progress, clock.now());
     onProgress?.(progress);

@@ -96,6 +96,12 @@ describe.skipIf(!HAS_PROMETHEUS)(
       await putAll(move, orders.slice(0, 50));
       await seen('cosmig_feed_lag_seconds < 60');
       await seen('rate(cosmig_documents_read_total{job="cosmig"}[5s]) > 0');
+      await move.admin.faults([
+        { match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 429, retryAfterMs: 500 } },
+      ]);
+      await putAll(move, orders.slice(0, 50));
+      await seen('time() - cosmig_oldest_in_flight_timestamp_seconds > 2');
+      await move.admin.clearFaults();
       tail.kill('SIGKILL');
       await tail.ended;
       await seen('cosmig_last_run_outcome{cosmig_last_run_outcome="crashed"} == 1');

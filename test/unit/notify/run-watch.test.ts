@@ -5,6 +5,7 @@ import { JournalReader } from '../../../src/notify/journal-reader.ts';
 import { RunWatch, type Happening } from '../../../src/notify/run-watch.ts';
 import { NO_DIFFERENCES } from '../../../src/verify/verdict.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
+import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
 import { VERDICT } from '../report/verdict.ts';
 
 let clock: VirtualClock;
@@ -38,7 +39,7 @@ function snapshot({ read = 0, letters = 0, ...figures }: Figures = {}): RunSnaps
     waitsFor: null,
     sweepPending: false,
     outlook: { documents: null, readBefore: 0, uncommitted: 0, targetRu: null },
-    load: { inFlight: 0, source: side, target: side, steps: [] },
+    load: { ...NO_LOAD, source: side, target: side },
     ...figures,
   };
 }
@@ -95,11 +96,13 @@ test('stall: a comparison that reads nothing -> a stall; one that rechecks -> no
     source: 5,
     target: 5,
     open: 0,
+    oldestOpenMs: null,
     waitsFor: null,
     expected: null,
     ru: 0,
     throttled: 0,
     budgetRu: null,
+    requests: NOTHING,
   };
   watch.onCompare(progress);
   pass(62);

@@ -3,7 +3,7 @@ import { CutoverLine } from '../../../src/report/cutover-line.ts';
 import type { Step } from '../../../src/engine/cutover/contract.ts';
 import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
-import { NO_LOAD } from '../../helpers/run-load.ts';
+import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
 
 const SNAPSHOT: RunSnapshot = {
   migration: 'shop/orders -> shop/by-tenant',
@@ -26,11 +26,13 @@ const PROOF = {
   source: 1_200_000,
   target: 900_000,
   open: 0,
+  oldestOpenMs: null,
   waitsFor: null,
   expected: 2_000_000,
   ru: 9,
   throttled: 0,
   budgetRu: null,
+  requests: NOTHING,
 };
 
 interface Case {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fit, runLine, Speed, verifyLine, type Rates } from '../../../src/report/live-line.ts';
 import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
-import { NO_LOAD } from '../../helpers/run-load.ts';
+import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
 
 const RATES: Rates = { documents: 1234.4, ru: 5678.9 };
 const UNKNOWN: Rates = { documents: null, ru: null };
@@ -158,11 +158,13 @@ describe('live line of a comparison', () => {
     source: 5000,
     target: 2500,
     open: 1,
+    oldestOpenMs: null,
     waitsFor: null,
     expected: 10_000,
     ru: 12_345,
     throttled: 7,
     budgetRu: 24_000,
+    requests: NOTHING,
   };
   test.each<[stage: string, columns: number, line: string]>([
     [

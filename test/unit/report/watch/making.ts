@@ -11,6 +11,7 @@ const SIDE = {
   throttled: 7,
   allowedRu: 400,
   containerRu: 1000,
+  requests: { count: 3, bytes: 900, oldestMs: 1500 },
   ranges: [
     { id: '0', min: '', max: '1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF', ru: 200, throttled: 0, isResting: false },
     { id: '1', min: '1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF', max: 'FF', ru: 300, throttled: 7, isResting: true },
@@ -54,6 +55,7 @@ export function copying(ledger: Ledger): void {
     waitsFor,
     expected: 10_000,
     inFlight: 40,
+    pages: { count: 2, bytes: 5000, oldestMs: 4200 },
     steps: [],
     source: SIDE,
     target: SIDE,
