@@ -5,12 +5,13 @@ import type { Chance } from './chance.ts';
 import type { Scenario } from './scenario.ts';
 import { placeOf, type Content, type Identity, type Key, type Source, type Version } from './source.ts';
 
-const NEW: Content = { key: 'P', big: false, unique: 0, marked: false };
+/** The key values that documents may have in the target. */
+const KEYS: readonly [Key, Key] = ['P', 'Q'];
 
 /** One action as text, such as `A7 move Q`; it may turn out not to be possible. */
 export function randomAppAction(chance: Chance, scenario: Scenario): string {
   const id = chance.one(scenario.identities);
-  const key = chance.one(['P', 'P', 'P', 'Q', 'Q'] as const);
+  const key = (scenario.keys ?? KEYS)[chance.one([0, 0, 0, 1, 1] as const)];
   const verbs = ['create', 'create', 'move', 'move', 'touch', 'delete'];
   if (scenario.misfits) verbs.push('grow', 'shrink', 'break');
   if (scenario.uniqueKeys) verbs.push('unique', 'unique', 'plain');
@@ -26,7 +27,10 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
 
 /** False when the action is not possible now. */
 export function act(source: Source, scenario: Scenario, action: string): boolean {
-  const [id = '', verb = '', key, to = ''] = action.split(' ');
+  const [first, second] = scenario.keys ?? KEYS;
+  const [id = '', verb = '', key = first, to = ''] = action.split(' ');
+  const otherKey = key === first ? second : first;
+  const fresh: Content = { key, big: false, unique: 0, marked: false };
   const now = source.now(id);
   const marks = scenario.deletes === 'marker';
   const live = now !== null && !(marks && now.marked) ? now : null;
@@ -40,18 +44,17 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
     return true;
   };
   if (verb === 'purge') return source.awaitsPurge(id) && remove();
-  if (verb === 'create') return live === null && put({ ...NEW, key: keyFrom(key), unique });
-  if (verb === 'batch')
-    return put({ ...(live ?? NEW), key: other(keyFrom(key)) }, { ...(live ?? NEW), key: keyFrom(key) });
-  if (verb === 'vanish' && !marks) return put({ ...(live ?? NEW), key: keyFrom(key) }, null);
+  if (verb === 'create') return live === null && put({ ...fresh, unique });
+  if (verb === 'batch') return put({ ...(live ?? fresh), key: otherKey }, { ...(live ?? fresh), key });
+  if (verb === 'vanish' && !marks) return put({ ...(live ?? fresh), key }, null);
   if (live === null) return false;
   if (verb === 'rename') {
     // The source key stays, and a taken id is refused.
     if (placeOf(to) !== placeOf(id) || source.now(to) !== null || source.awaitsPurge(to)) return false;
-    source.rename(id, to, { ...live, key: keyFrom(key) });
+    source.rename(id, to, { ...live, key });
     return true;
   }
-  if (verb === 'return' && !marks) return put(null, { ...live, key: keyFrom(key) });
+  if (verb === 'return' && !marks) return put(null, { ...live, key });
   const change = CHANGES[verb];
   if (change !== undefined) return put({ ...live, ...change(key) });
   if (verb === 'delete' && marks) return put({ ...live, marked: true });
@@ -61,23 +64,15 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
   return true;
 }
 
-const CHANGES: Readonly<Record<string, (key: string | undefined) => Partial<Version>>> = {
+const CHANGES: Readonly<Record<string, (key: Key) => Partial<Version>>> = {
   touch: () => ({}),
-  move: (key) => ({ key: keyFrom(key) }),
+  move: (key) => ({ key }),
   break: () => ({ key: '!' }),
   grow: () => ({ big: true }),
   shrink: () => ({ big: false }),
   unique: () => ({ unique: 1 }),
   plain: () => ({ unique: 2 }),
 };
-
-function keyFrom(key: string | undefined): Key {
-  return key === 'Q' ? 'Q' : 'P';
-}
-
-function other(key: Key): Key {
-  return key === 'P' ? 'Q' : 'P';
-}
 
 export function isLive(source: Source, scenario: Pick<Scenario, 'deletes'>, id: Identity): boolean {
   const now = source.now(id);

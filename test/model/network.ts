@@ -2,12 +2,14 @@
  * Owns the writes between the mover and the target. A request lands once or never; its client may have
  * given up or died before it does. What a reply says, and whether it arrives, is the scheduler's choice.
  */
-import type { Status, Target, Write } from './target.ts';
+import type { Receiver, Status, Write } from './target.ts';
 
 export interface Reply {
   readonly status: Status | 'throttled' | 'ambiguous';
   /** The target's LSN, on every reply that arrives, refusals too. */
   readonly token: number | null;
+  /** The etag of what was written. */
+  readonly etag: number | null;
 }
 
 export interface Request {
@@ -17,15 +19,18 @@ export interface Request {
   abandoned: boolean;
 }
 
+/** What a client knows whose reply has not arrived. */
+export const LOST: Reply = { status: 'ambiguous', token: null, etag: null };
+
 export type Fate = 'ok' | 'reply-lost' | 'timed-out' | 'throttled';
 
 export class Network {
   requests: Request[] = [];
-  readonly #target: Target;
-  readonly #watch: (write: Write, target: Target) => void;
+  readonly #target: Receiver;
+  readonly #watch: (write: Write) => void;
 
   /** `watch` sees each write just before it lands. */
-  constructor(target: Target, watch: (write: Write, target: Target) => void) {
+  constructor(target: Receiver, watch: (write: Write) => void) {
     this.#target = target;
     this.#watch = watch;
   }
@@ -51,19 +56,23 @@ export class Network {
   meet(request: Request, fate: Fate): void {
     switch (fate) {
       case 'ok':
-        request.reply = { status: this.#land(request), token: this.#target.lsn };
+        request.reply = {
+          status: this.#land(request),
+          token: this.#target.lsn,
+          etag: this.#target.now.get(request.write.slot)?.etag ?? null,
+        };
         break;
       case 'reply-lost':
         this.#land(request);
-        request.reply = { status: 'ambiguous', token: null };
+        request.reply = LOST;
         break;
       case 'timed-out':
-        request.reply = { status: 'ambiguous', token: null };
+        request.reply = LOST;
         request.abandoned = true;
         break;
       case 'throttled':
         this.#forget(request);
-        request.reply = { status: 'throttled', token: null };
+        request.reply = { status: 'throttled', token: null, etag: null };
         break;
     }
   }
@@ -79,7 +88,7 @@ export class Network {
   }
 
   #land(request: Request): Status {
-    this.#watch(request.write, this.#target);
+    this.#watch(request.write);
     this.#forget(request);
     return this.#target.apply(request.write);
   }

@@ -72,7 +72,7 @@ function judgeLive(world: Judged, id: Identity, lingers: Lingers): string | null
   const letter = world.ledger.letters.get(id);
   const astray = copies.find(([at]) => at !== slot);
   if (astray !== undefined) return `${id} belongs to ${slot}, and a copy is at ${astray[0]}`;
-  const current = copies.some(([, { content }]) => content === version.etag);
+  const current = copies.some(([, { content }]) => content === version.body);
   if (letter === undefined) {
     if (current) return null;
     return copies.length === 0 ? `${id} is lost` : `${id} is stale at ${slot}`;

@@ -3,10 +3,12 @@
  * trouble may happen. Small on purpose: two or three documents and two slots show every hole we know.
  */
 import type { Chance } from './chance.ts';
-import type { Identity } from './source.ts';
+import type { Identity, Key } from './source.ts';
 
 export interface Scenario {
   readonly identities: readonly Identity[];
+  /** The key values in the target: P and Q, or, on the way back, two of the source. */
+  readonly keys?: readonly [Key, Key];
   readonly ranges: 1 | 2 | 4;
   readonly deletes: 'avad' | 'marker' | 'reconcile';
   /** Reads may be answered by replicas that lag. */

@@ -71,7 +71,7 @@ function failureOf(world: World, { steps }: Trial): string | null {
   return world.failure ?? (steps ? world.breach : null);
 }
 
-interface Budget {
+export interface Budget {
   app: number;
   /** How many of a hundred actions are the application's. */
   readonly eager: number;
@@ -80,7 +80,7 @@ interface Budget {
   task: string;
 }
 
-function choose(world: World, chance: Chance, budget: Budget): string | null {
+export function choose(world: World, chance: Chance, budget: Budget): string | null {
   const { scenario, network, process } = world;
   const dice = chance.below(100);
   const early = world.ledger.leases.length === 0 && process === null && world.crashes === 0;
@@ -123,7 +123,7 @@ function nameOf({ write }: Request): string {
 }
 
 /** False when the action is not possible now. */
-function perform(world: World, action: string): boolean {
+export function perform(world: World, action: string): boolean {
   const [verb, ...rest] = action.split(' ');
   const [first = '', second = ''] = rest;
   switch (verb) {
@@ -192,7 +192,7 @@ function intrude(world: World, slot: string): boolean {
 }
 
 /** The application pauses, faults end, and the mover runs until it has nothing to do. */
-function converge(world: World): boolean {
+export function converge(world: World): boolean {
   for (const id of world.scenario.identities) if (world.source.awaitsPurge(id)) world.source.delete(id);
   world.start();
   const { network } = world;
@@ -210,7 +210,7 @@ function converge(world: World): boolean {
   return false;
 }
 
-function quiet(world: World): true {
+export function quiet(world: World): true {
   if (converge(world)) judge(world, { reconciled: false });
   return true;
 }

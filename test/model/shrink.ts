@@ -5,35 +5,46 @@
 import { replay, type Finding } from './scheduler.ts';
 
 export function shrink(finding: Finding): Finding {
-  return leaveOut(rest(leaveOut(finding)));
+  const fails = (trace: readonly string[]): string | null => replay(finding, trace);
+  return { ...finding, ...shorten(finding, fails) };
 }
 
-function leaveOut(finding: Finding): Finding {
-  let { trace, failure } = finding;
+export interface Failure {
+  readonly trace: readonly string[];
+  readonly failure: string;
+}
+
+/** `fails` replays a trace and returns what is wrong, or null. */
+export function shorten(failure: Failure, fails: (trace: readonly string[]) => string | null): Failure {
+  return leaveOut(rest(leaveOut(failure, fails), fails), fails);
+}
+
+function leaveOut(long: Failure, fails: (trace: readonly string[]) => string | null): Failure {
+  let { trace, failure } = long;
   for (let size = Math.ceil(trace.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let again = true; again;) {
       again = false;
       for (let at = trace.length - size; at > -size; at -= size) {
         const shorter = trace.toSpliced(Math.max(at, 0), size);
-        const still = replay(finding, shorter);
+        const still = fails(shorter);
         if (still === null) continue;
         [trace, failure] = [shorter, still];
         again = true;
       }
     }
   }
-  return { ...finding, trace, failure };
+  return { trace, failure };
 }
 
 /** Most stories need only what the application did before some moment, and a mover that came to rest. */
-function rest(finding: Finding): Finding {
+function rest(finding: Failure, fails: (trace: readonly string[]) => string | null): Failure {
   for (let at = finding.trace.length; at > 0; at -= 1) {
     const app = finding.trace.slice(0, at).filter((action) => action.startsWith('app'));
     if (app.length + 1 >= at) continue;
     for (const trace of [app.toSpliced(-1, 0, 'quiet'), [...app, 'quiet']]) {
       const shorter = [...trace, ...finding.trace.slice(at)];
-      const failure = replay(finding, shorter);
-      if (failure !== null) return { ...finding, trace: shorter, failure };
+      const failure = fails(shorter);
+      if (failure !== null) return { trace: shorter, failure };
     }
   }
   return finding;

@@ -8,8 +8,8 @@
 export type Identity = string;
 /** A place in the target: target key value and id: `P7`. */
 export type Slot = string;
-/** The target key value in a version; `!` is a value that no container accepts as a key. */
-export type Key = 'P' | 'Q' | '!';
+/** The key value in the other container; `!` is a value that no container accepts as a key. */
+export type Key = string;
 
 export interface Content {
   readonly key: Key;
@@ -24,6 +24,8 @@ export interface Content {
 export interface Version extends Content {
   readonly lsn: number;
   readonly etag: number;
+  /** Stands for the bytes: copies of a version have the same. */
+  readonly body: number;
   readonly op: 'create' | 'replace' | 'delete';
   /** The LSN of the version before, which may have had another id; 0: there was none. */
   readonly previous: number;
@@ -46,8 +48,11 @@ export type Lag = 0 | 1 | 2;
 
 export const PLACES = 4;
 
+/** On the way back the documents have the keys of the target: P and Q. */
 export function placeOf(id: Identity): number {
-  return id.charCodeAt(0) - 65;
+  const letter = id.slice(0, 1);
+  const place = 'ABCD'.indexOf(letter);
+  return place >= 0 ? place : 'Q-P'.indexOf(letter);
 }
 
 export function slotOf(id: Identity, content: Content): Slot | null {
@@ -57,9 +62,11 @@ export function slotOf(id: Identity, content: Content): Slot | null {
 export class Source {
   ranges: Range[];
   readonly #versions = new Map<Identity, Version[]>();
+  readonly #bodies: number;
   #etag = 0;
 
-  constructor(ranges: number) {
+  constructor(ranges: number, bodies = 0) {
+    this.#bodies = bodies;
     const width = PLACES / ranges;
     this.ranges = Array.from({ length: ranges }, (_, n) => ({
       min: Math.round(n * width),
@@ -67,6 +74,11 @@ export class Source {
       lsn: 0,
       forgotten: 0,
     }));
+  }
+
+  /** How many writes there were. Each write has an etag, the next number. */
+  get writes(): number {
+    return this.#etag;
   }
 
   get identities(): Identity[] {
@@ -113,8 +125,17 @@ export class Source {
       if (base === null) continue;
       const op = content === null ? 'delete' : before === null ? 'create' : 'replace';
       const previous = before?.lsn ?? 0;
-      this.#append(id, { ...base, lsn, etag: ++this.#etag, op, previous, expired: false });
+      this.#append(id, { ...base, lsn, ...this.#next(), op, previous, expired: false });
     }
+  }
+
+  /** A copy of a document of the other container, which keeps its bytes. */
+  copy(id: Identity, content: Content, body: number): void {
+    const before = this.now(id);
+    const lsn = this.#tick(id);
+    const op = before === null ? 'create' : 'replace';
+    const previous = before?.lsn ?? 0;
+    this.#append(id, { ...content, ...this.#next(), body, lsn, op, previous, expired: false });
   }
 
   /** A replace whose document has another id. The document stays the same to the service: it is one change. */
@@ -123,8 +144,8 @@ export class Source {
     if (before === null) throw new Error(`${id} is not there`);
     const lsn = this.#tick(id);
     const change = { lsn, previous: before.lsn, expired: false };
-    this.#append(id, { ...before, ...change, etag: ++this.#etag, op: 'delete', silent: true });
-    this.#append(to, { ...content, ...change, etag: ++this.#etag, op: 'replace' });
+    this.#append(id, { ...before, ...change, ...this.#next(), op: 'delete', silent: true });
+    this.#append(to, { ...content, ...change, ...this.#next(), op: 'replace' });
   }
 
   /**
@@ -144,7 +165,7 @@ export class Source {
   delete(id: Identity): void {
     const gone = this.now(id) ?? this.versionsOf(id).at(-1);
     if (gone === undefined) throw new Error(`${id} was never there`);
-    this.#append(id, { ...gone, lsn: this.#tick(id), previous: gone.lsn, etag: ++this.#etag, op: 'delete' });
+    this.#append(id, { ...gone, lsn: this.#tick(id), previous: gone.lsn, ...this.#next(), op: 'delete' });
   }
 
   expire(id: Identity): void {
@@ -197,6 +218,12 @@ export class Source {
     const range = this.rangeAt(placeOf(id));
     range.lsn += 1;
     return range.lsn;
+  }
+
+  /** Bytes that the application writes are never the same twice. Two containers have different ones. */
+  #next(): Pick<Version, 'etag' | 'body'> {
+    this.#etag += 1;
+    return { etag: this.#etag, body: this.#bodies + this.#etag };
   }
 
   #append(id: Identity, version: Version): void {

@@ -7,7 +7,7 @@ import type { Identity, Slot } from './source.ts';
 export interface Copy {
   /** The identity rebuilt from the document; null when it is not a source document. */
   readonly owner: Identity | null;
-  /** The source version it was made from: its etag stands for its bytes. */
+  /** The body of the source version it was made from. */
   readonly content: number;
   readonly unique: number;
   readonly etag: number;
@@ -27,7 +27,32 @@ export interface Write {
 
 export type Status = 'ok' | 'conflict' | 'missing' | 'precondition';
 
-export class Target {
+/** A target as the mover sees it: a container of its own, or one that was the source of the turn before. */
+export interface Receiver {
+  readonly lsn: number;
+  readonly now: ReadonlyMap<Slot, Copy>;
+  /** Every state there was. */
+  at(lsn: number): ReadonlyMap<Slot, Copy>;
+  apply(write: Write): Status;
+  /** A foreign document. */
+  intrude(slot: Slot): void;
+}
+
+/** What a conditional write finds in its slot decides. */
+export function refusalOf({ kind, ifMatch }: Write, held: Copy | undefined): Status {
+  switch (kind) {
+    case 'create':
+      return held === undefined ? 'ok' : 'conflict';
+    case 'replace':
+    case 'delete':
+      if (held === undefined) return 'missing';
+      return ifMatch !== null && held.etag !== ifMatch ? 'precondition' : 'ok';
+    case 'upsert':
+      return 'ok';
+  }
+}
+
+export class Target implements Receiver {
   /** Every state there was; the index is the LSN. */
   readonly states: ReadonlyMap<Slot, Copy>[] = [new Map()];
   readonly #uniqueKeys: boolean;
@@ -52,25 +77,13 @@ export class Target {
   }
 
   apply(write: Write): Status {
-    const held = this.now.get(write.slot);
-    switch (write.kind) {
-      case 'create':
-        if (held !== undefined) return 'conflict';
-        break;
-      case 'replace':
-      case 'delete':
-        if (held === undefined) return 'missing';
-        if (write.ifMatch !== null && held.etag !== write.ifMatch) return 'precondition';
-        break;
-      case 'upsert':
-        break;
-    }
+    const refusal = refusalOf(write, this.now.get(write.slot));
+    if (refusal !== 'ok') return refusal;
     if (write.kind !== 'delete' && this.#violates(write)) return 'conflict';
     this.#change(write.slot, write.kind === 'delete' ? null : { ...write, owner: write.id });
     return 'ok';
   }
 
-  /** A foreign document. */
   intrude(slot: Slot): void {
     this.#change(slot, { owner: null, content: 0, unique: 0 });
   }

@@ -2,6 +2,8 @@
  * Owns everything there is in one run: source, target, network, the ledger that survives and the process
  * that does not. The watch sees each write and commit and keeps the first breach of a step invariant.
  */
+import type { Commit } from './back/commit.ts';
+import type { BackMutation } from './back/mutations.ts';
 import type { Mutation } from './mutations.ts';
 import { Ledger } from './mover/ledger.ts';
 import { Process } from './mover/process.ts';
@@ -9,30 +11,48 @@ import { run } from './mover/run.ts';
 import { Network } from './network.ts';
 import type { Scenario } from './scenario.ts';
 import { Source, type Slot } from './source.ts';
-import { Target, type Write } from './target.ts';
+import { Target, type Receiver, type Write } from './target.ts';
+
+/** The containers of one turn, which have a past of their own. */
+export interface Sides {
+  readonly source: Source;
+  readonly target: Receiver;
+  readonly turn: number;
+  readonly before: Commit | null;
+}
 
 export class World {
   readonly scenario: Scenario;
-  readonly mutation: Mutation | null;
+  readonly mutation: Mutation | BackMutation | null;
   readonly source: Source;
-  readonly target: Target;
+  readonly target: Receiver;
+  /** 0 is a migration's first turn; odd ones go back. */
+  readonly turn: number;
+  /** The commit of the turn before. */
+  readonly before: Commit | null;
   readonly network: Network;
   readonly ledger: Ledger;
   process: Process | null = null;
   /** Slots with a foreign document. */
   readonly foreign = new Set<Slot>();
   breach: string | null = null;
+  /** The application has stopped for the cutover. */
+  fenced = false;
+  /** The turn is over. */
+  committed: Commit | null = null;
   /** What was wrong at a quiet moment. */
   failure: string | null = null;
   crashes = 0;
   #order = 0;
 
-  constructor(scenario: Scenario, mutation: Mutation | null) {
+  constructor(scenario: Scenario, mutation: Mutation | BackMutation | null, sides?: Sides) {
     this.scenario = scenario;
     this.mutation = mutation;
     this.ledger = new Ledger({ losesPower: scenario.powerLoss });
-    this.source = new Source(scenario.ranges);
-    this.target = new Target(scenario.uniqueKeys);
+    this.source = sides?.source ?? new Source(scenario.ranges);
+    this.target = sides?.target ?? new Target(scenario.uniqueKeys);
+    this.turn = sides?.turn ?? 0;
+    this.before = sides?.before ?? null;
     this.network = new Network(this.target, (write) => this.#watchWrite(write));
   }
 
@@ -42,7 +62,7 @@ export class World {
   }
 
   start(): boolean {
-    if (this.process !== null) return false;
+    if (this.process !== null || this.committed !== null || this.ledger.unsafe !== null) return false;
     this.process = new Process(this);
     this.process.spawn('run', run(this.process));
     return true;
@@ -51,10 +71,17 @@ export class World {
   crash(): boolean {
     if (this.process === null) return false;
     this.crashes += 1;
+    this.fenced = false;
     this.process = null;
     this.network.abandonAll();
     this.ledger.losePower();
     return true;
+  }
+
+  /** The mover ends by itself, and has nothing on the way. */
+  stop(): void {
+    this.process = null;
+    this.network.abandonAll();
   }
 
   watchCommit({ open, contiguous }: { open: number; contiguous: boolean }): void {

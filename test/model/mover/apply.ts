@@ -94,8 +94,8 @@ function orderOf(event: Event, row: Row | undefined): Pick<Row, 'feed' | 'lsn'> 
 function* remove({ process, page, event, row }: Subject): Steps {
   const { id } = event;
   if (row?.slot !== undefined && row.slot !== null)
-    yield* removeIfOurs({ process, page, id, slot: row.slot, moving: false });
-  page.row(id, { state: 'tombstone', slot: null, etag: null, ...orderOf(event, row) });
+    yield* removeIfOurs({ process, page, id, slot: row.slot, copy: row.copy, moving: false });
+  page.row(id, { state: 'tombstone', slot: null, etag: null, copy: null, ...orderOf(event, row) });
   page.letter(id, null);
 }
 
@@ -110,18 +110,21 @@ function* place(subject: Subject, version: Version): Steps {
   const old = row?.slot ?? null;
   const moves = old !== null && old !== slot;
   if (moves && process.lacks('old-slot-deleted-first'))
-    yield* removeIfOurs({ process, page, id, slot: old, moving: true });
+    yield* removeIfOurs({ process, page, id, slot: old, copy: row?.copy ?? null, moving: true });
   let result = yield* put(placing);
   if (result === 'unique-key' && !process.lacks('unique-letter-tried-once')) {
     // The holder of the value may have left since the refusal, before our letter could be promoted.
     yield* quarantine(subject, { version, slot, reason: result });
     result = yield* put({ ...placing, row: process.rowOf(id) });
   }
-  if (result !== 'ok') return yield* quarantine(subject, { version, slot, reason: result });
-  if (moves) yield* removeIfOurs({ process, page, id, slot: old, moving: true });
+  if (typeof result === 'string') return yield* quarantine(subject, { version, slot, reason: result });
+  if (moves) yield* removeIfOurs({ process, page, id, slot: old, copy: row?.copy ?? null, moving: true });
   const { etag } = version;
   const order = orderOf(event, row);
-  page.live({ id, slot, etag, lsn: event.lsn }, { state: 'live', slot, etag, ...order });
+  page.live(
+    { id, slot, etag, body: version.body, lsn: event.lsn },
+    { state: 'live', slot, etag, copy: result, ...order },
+  );
   if (!process.lacks('letters-not-closed') || process.letterOf(id) === undefined) page.letter(id, null);
 }
 
@@ -139,9 +142,10 @@ function* quarantine({ process, page, event, row }: Subject, refusal: Refusal): 
   const unmapped = old !== slot && !process.lacks('stale-stays-where-unmapped');
   const harmful = process.world.scenario.uniqueKeys && !process.lacks('stale-keeps-unique-value');
   const leaves = old !== null && (unmapped || harmful);
-  if (leaves) yield* removeIfOurs({ process, page, id, slot: old, moving: false });
+  if (leaves) yield* removeIfOurs({ process, page, id, slot: old, copy: row?.copy ?? null, moving: false });
   const kept = leaves ? null : old;
-  page.row(id, { state: 'quarantined', slot: kept, etag: version.etag, ...orderOf(event, row) });
+  const copy = leaves ? null : (row?.copy ?? null);
+  page.row(id, { state: 'quarantined', slot: kept, etag: version.etag, copy, ...orderOf(event, row) });
   const order = process.letterOf(id)?.order ?? process.world.nextOrder();
   page.letter(id, { id, slot, reason, order });
 }

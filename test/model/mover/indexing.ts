@@ -25,7 +25,7 @@ export function buildIndex(process: Process, lease: Lease): void {
   }
   for (const [id, { slot, etag, lsn }] of entries) {
     if (process.rowOf(id) !== undefined) continue;
-    ledger.index.set(id, { state: 'live', slot, etag, lsn, feed: 'LV' });
+    ledger.index.set(id, { state: 'live', slot, etag, copy: null, lsn, feed: 'LV' });
   }
 }
 

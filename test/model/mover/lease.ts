@@ -195,6 +195,8 @@ function hasRenamed(reader: Reader, page: FeedPage): boolean {
     if (row === undefined) return true;
     // Settling has found the document, and no event of it is done.
     if (row.lsn === null) return !process.lacks('settled-row-hides-a-rename');
+    // Settling has found that a document of the map is gone: its row has the LSN of the anchor, not of the delete.
+    if (process.world.turn > 0 && row.lsn <= lease.copied) return false;
     // The version before is older than the delete of this id, so it had another one.
     return row.state === 'tombstone' && row.feed === 'AVAD' && lsn > row.lsn && version.previous < row.lsn;
   });
@@ -220,7 +222,9 @@ function eventOf(process: Process, feed: FeedName, { id, lsn, version }: Change,
 
 function claimsOf({ id, lsn, kind, version }: Event): Claim[] {
   const slot = version === null || kind === 'delete' ? null : slotOf(id, version);
-  return slot === null || version === null || version.big ? [] : [{ id, slot, etag: version.etag, lsn }];
+  return slot === null || version === null || version.big
+    ? []
+    : [{ id, slot, etag: version.etag, body: version.body, lsn }];
 }
 
 /** 410. The children start from the parent's position, after its pages in flight are done. */

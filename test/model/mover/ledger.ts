@@ -11,6 +11,8 @@ export interface Row {
   readonly slot: Slot | null;
   /** The source version it was made from; null when it is not known which. */
   readonly etag: number | null;
+  /** The etag of our copy, where it is known. */
+  readonly copy: number | null;
   readonly lsn: number | null;
   /** LSNs of the two feeds are not compared with each other. */
   readonly feed: FeedName;
@@ -32,6 +34,8 @@ export interface Claim {
   readonly id: Identity;
   readonly slot: Slot;
   readonly etag: number | null;
+  /** What the copy would hold; null when it may only have been removed. */
+  readonly body: number | null;
   readonly lsn: number | null;
 }
 
@@ -87,6 +91,9 @@ interface Contents {
   intents: Intent[];
   letters: Map<Identity, Letter>;
   tokens: number[];
+  notOurs: Map<Slot, number>;
+  watched: number[];
+  unsafe: Slot | null;
 }
 
 export class Ledger {
@@ -99,6 +106,12 @@ export class Ledger {
   letters = new Map<Identity, Letter>();
   /** Session tokens of the source by place: nothing older is ever read again. */
   tokens: number[] = Array.from({ length: PLACES }, () => 0);
+  /** On the way back: documents of the closed side that are copies of none, by their etags. */
+  notOurs = new Map<Slot, number>();
+  /** Up to where the closed side was searched for writes of others, by place. */
+  watched: number[] = [];
+  /** Another process has written this slot of the closed side. */
+  unsafe: Slot | null = null;
   #seq = 0;
   #synced: Contents;
   readonly #losesPower: boolean;
@@ -119,7 +132,8 @@ export class Ledger {
 
   #contents(): Contents {
     const { leases, rows, index, segments, overrides, intents, letters, tokens } = this;
-    return { leases, rows, index, segments, overrides, intents, letters, tokens };
+    const { notOurs, watched, unsafe } = this;
+    return { leases, rows, index, segments, overrides, intents, letters, tokens, notOurs, watched, unsafe };
   }
 
   nextSeq(): number {

@@ -34,8 +34,12 @@ export class Page {
     if (!this.#process.lacks('intent-not-durable')) ledger.sync();
   }
 
-  claims(id: Identity, slot: Slot): boolean {
-    return this.intent.claims.some((claim) => claim.id === id && claim.slot === slot);
+  /** On the way back the intent also has to name what is written, or that the slot is emptied (`body` is null). */
+  claims(id: Identity, slot: Slot, body: number | null): boolean {
+    const any = !this.#process.keepsEtags;
+    return this.intent.claims.some(
+      (claim) => claim.id === id && claim.slot === slot && (any || claim.body === body),
+    );
   }
 
   beginTakeover(slot: Slot, from: Identity): void {

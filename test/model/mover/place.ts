@@ -4,6 +4,7 @@
  * is left alone.
  */
 import { placeOf, slotOf, type Identity, type Slot, type Version } from '../source.ts';
+import { alarm, isExpected } from '../back/strangers.ts';
 import type { Copy, Write } from '../target.ts';
 import type { Reason, Row } from './ledger.ts';
 import type { Page } from './page.ts';
@@ -22,33 +23,33 @@ export interface Placing {
 }
 
 /**
- * Puts a version into its slot. A copy of ours that is found there is replaced without asking which is
+ * Puts a version into its slot, and returns the etag of the copy. A copy of ours that is found there is replaced without asking which is
  * newer: whatever the source has beyond this version has an event of its own, and that one is not done.
  */
-export function* put(placing: Placing): Steps<'ok' | Reason> {
+export function* put(placing: Placing): Steps<number | Reason> {
   const { process, page, id, slot, version, row } = placing;
-  const { etag } = version;
-  if (!page.claims(id, slot) && !process.lacks('point-read-without-intent'))
-    page.begin([{ id, slot, etag, lsn: placing.lsn }]);
+  const { etag, body } = version;
+  if (!page.claims(id, slot, body) && !process.lacks('point-read-without-intent'))
+    page.begin([{ id, slot, etag, body, lsn: placing.lsn }]);
   const taken = new Set<Identity>();
-  const ours = { id, slot, content: etag, unique: version.unique, moving: false };
+  const ours = { id, slot, content: body, unique: version.unique, moving: false };
   let seen: Copy | null = null;
-  const known = row?.slot === slot;
-  const ok = (): 'ok' => {
+  const ok = (copy: number | null): number => {
     for (const from of taken) revoke(placing, from);
     // What was replaced may have held a unique value that another document waits for.
     if (seen !== null) process.freed.push({ slot, emptied: false });
-    return 'ok';
+    return copy ?? 0;
   };
-  if (known) seen = yield* readSlot(process, slot);
+  if (row?.slot === slot)
+    seen = process.keepsEtags ? recordedCopy(placing, row) : yield* readSlot(process, slot);
   if (process.lacks('unconditional-upsert')) {
-    const status = yield* send(process, { ...ours, kind: 'upsert', ifMatch: null });
-    if (status === 'ok') return ok();
+    const reply = yield* send(process, { ...ours, kind: 'upsert', ifMatch: null });
+    if (reply.status === 'ok') return ok(reply.etag);
   }
   for (;;) {
     let write: Write = { ...ours, kind: 'create', ifMatch: null };
     if (seen !== null) {
-      if (seen.owner === null) return 'foreign-document';
+      if (seen.owner === null || process.ledger.notOurs.has(slot)) return 'foreign-document';
       if (seen.owner !== id) {
         if (yield* stillMaps(placing, seen.owner)) return 'collision';
         page.beginTakeover(slot, seen.owner);
@@ -56,14 +57,21 @@ export function* put(placing: Placing): Steps<'ok' | Reason> {
       }
       write = { ...ours, kind: 'replace', ifMatch: seen.etag };
     }
-    const status = yield* send(process, write);
-    if (status === 'ok') return ok();
+    const { status, etag: written } = yield* send(process, write);
+    if (status === 'ok') return ok(written);
     const conflicting = seen !== null && status === 'conflict';
     if (conflicting) return 'unique-key';
+    const before = seen;
     seen = yield* readSlot(process, slot);
-    if (status === 'ambiguous' && seen?.owner === id && seen.content === etag) return ok();
+    if (status === 'ambiguous' && seen?.owner === id && seen.content === body) return ok(seen.etag);
     if (status === 'conflict' && seen === null && process.world.scenario.uniqueKeys) return 'unique-key';
+    if (!isExpected(process, { slot, status, before, seen })) yield* alarm(process, slot);
   }
+}
+
+/** On the way back the etag is the one that the ledger has, never one that was read just now. */
+function recordedCopy({ id, version }: Placing, row: Row): Copy {
+  return { owner: id, content: version.body, unique: version.unique, etag: row.copy ?? 0 };
 }
 
 /** Rule 5: does the source still put `other` here? Asked with a token that covers all we know of its range. */
@@ -79,7 +87,13 @@ function revoke({ process, page, slot }: Placing, from: Identity): void {
   const row = process.rowOf(from);
   if (row === undefined) page.override(from, slot);
   else if (row.slot === slot)
-    page.row(from, { ...row, state: row.state === 'live' ? 'tombstone' : row.state, slot: null, etag: null });
+    page.row(from, {
+      ...row,
+      state: row.state === 'live' ? 'tombstone' : row.state,
+      slot: null,
+      etag: null,
+      copy: null,
+    });
 }
 
 export interface Removal {
@@ -87,13 +101,17 @@ export interface Removal {
   readonly page: Page;
   readonly id: Identity;
   readonly slot: Slot;
+  /** The etag of the copy, as the ledger has it. */
+  readonly copy: number | null;
   readonly moving: boolean;
 }
 
 /** Deletes our copy from a slot, and no other document. */
-export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Steps {
-  if (!page.claims(id, slot) && !process.lacks('removal-without-intent'))
-    page.begin([{ id, slot, etag: null, lsn: null }]);
+export function* removeIfOurs(removal: Removal): Steps {
+  const { process, page, id, slot, copy, moving } = removal;
+  if (!page.claims(id, slot, null) && !process.lacks('removal-without-intent'))
+    page.begin([{ id, slot, etag: null, body: null, lsn: null }]);
+  if (process.keepsEtags) return yield* removeRecorded(removal, copy ?? 0);
   for (let sent = false; ; sent = true) {
     const seen = yield* readSlot(process, slot);
     const careless = process.lacks('delete-without-owner-check');
@@ -104,8 +122,22 @@ export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Ste
     }
     const ifMatch = careless ? null : seen.etag;
     const write = { kind: 'delete', id, slot, content: 0, unique: 0, ifMatch, moving } as const;
-    const status = yield* send(process, write);
+    const { status } = yield* send(process, write);
     if (status !== 'ok') continue;
+    process.freed.push({ slot, emptied: true });
+    return;
+  }
+}
+
+/** The same on the way back: the copy that the ledger knows, and after a lost reply nothing at all, are expected. */
+function* removeRecorded({ process, id, slot, moving }: Removal, copy: number): Steps {
+  for (;;) {
+    const write = { kind: 'delete', id, slot, content: 0, unique: 0, ifMatch: copy, moving } as const;
+    const { status } = yield* send(process, write);
+    const seen = status === 'ok' ? null : yield* readSlot(process, slot);
+    if (status !== 'ok' && status !== 'ambiguous') yield* alarm(process, slot);
+    if (seen !== null && seen.etag !== copy) yield* alarm(process, slot);
+    if (seen !== null) continue;
     process.freed.push({ slot, emptied: true });
     return;
   }

@@ -2,6 +2,7 @@
  * Owns one run of the mover: everything a crash forgets. Outcomes live here until their page commits,
  * and a commit writes what is newest by then, because a later task may have superseded it.
  */
+import type { BackMutation } from '../back/mutations.ts';
 import type { Mutation } from '../mutations.ts';
 import { PLACES, placeOf, type Identity, type Lag, type Slot, type Version } from '../source.ts';
 import type { World } from '../world.ts';
@@ -42,7 +43,12 @@ export class Process {
     this.tokens = Array.from({ length: PLACES }, () => 0);
   }
 
-  lacks(rule: Mutation): boolean {
+  /** On the way back a write insists on the etag that the ledger has, so that a write of another is noticed. */
+  get keepsEtags(): boolean {
+    return this.world.turn > 0 && !this.lacks('etag-just-read');
+  }
+
+  lacks(rule: Mutation | BackMutation): boolean {
     return this.world.mutation === rule;
   }
 
@@ -60,6 +66,13 @@ export class Process {
 
   rowOf(id: Identity): Row | undefined {
     return this.rows.get(id) ?? this.ledger.rowOf(id);
+  }
+
+  /** Where the ledger says that a copy is. */
+  slots(): Slot[] {
+    const { rows, index } = this.ledger;
+    const ids = new Set([...this.rows.keys(), ...rows.keys(), ...index.keys()]);
+    return [...ids].map((id) => this.rowOf(id)?.slot).filter((slot) => typeof slot === 'string');
   }
 
   letterOf(id: Identity): Letter | undefined {

@@ -2,6 +2,7 @@
  * Owns the sweep that finds deletes without a feed that reports them: every document of the target whose
  * identity the source no longer has, and every letter of such a document. Strangers are not touched.
  */
+import { alarm, isExpected } from '../back/strangers.ts';
 import { placeOf, type Identity, type Slot } from '../source.ts';
 import type { Lease } from './ledger.ts';
 import { retry } from './letters.ts';
@@ -13,7 +14,8 @@ import { readSlot } from './writes.ts';
 
 export function reconcile(process: Process): void {
   for (const [slot, { owner }] of process.world.target.now)
-    if (owner !== null) process.spawn(`reconcile/${slot}`, sweep(process, slot, owner));
+    if (owner !== null && !process.ledger.notOurs.has(slot))
+      process.spawn(`reconcile/${slot}`, sweep(process, slot, owner));
   for (const { id } of process.openLetters()) process.spawn(`retry/${id}`, retry(process, id));
 }
 
@@ -31,14 +33,15 @@ function* sweep(process: Process, slot: Slot, id: Identity): Steps {
   yield { until: () => process.locks.areFree(wanted) };
   process.locks.take(wanted);
   const seen = yield* readSlot(process, slot);
-  const gone = seen?.owner === id && process.readSource(id, yield READ) === null;
-  if (gone) {
-    yield* removeIfOurs({ process, page, id, slot, moving: false });
+  if (!isExpected(process, { slot, status: 'conflict', before: null, seen })) yield* alarm(process, slot);
+  if (seen?.owner === id && process.readSource(id, yield READ) === null) {
+    yield* removeIfOurs({ process, page, id, slot, copy: seen.etag, moving: false });
     const row = process.rowOf(id);
     page.row(id, {
       state: 'tombstone',
       slot: null,
       etag: null,
+      copy: null,
       lsn: row?.lsn ?? null,
       feed: row?.feed ?? 'LV',
     });

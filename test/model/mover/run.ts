@@ -2,6 +2,8 @@
  * Owns the order of a run: anchors before the copy, settling before anything else, then every lease, the
  * letters that wait for another document.
  */
+import { beginTurn, markTurn } from '../back/begin.ts';
+import { watchClosedSide } from '../back/strangers.ts';
 import { anchor } from './anchor.ts';
 import { nameOf, runLease } from './lease.ts';
 import { promote, retryWaiting } from './letters.ts';
@@ -11,8 +13,12 @@ import { STEP, type Steps } from './task.ts';
 
 export function* run(process: Process): Steps {
   yield* settleAll(process);
-  const { ledger } = process;
-  if (ledger.leases.length === 0) {
+  const { ledger, world } = process;
+  if (world.before !== null) {
+    if (ledger.leases.length === 0) yield* beginTurn(process, world.before);
+    markTurn(process, world.before);
+    process.spawn('watch', watchClosedSide(process, world.before.closed));
+  } else if (ledger.leases.length === 0) {
     const leases = yield* anchor(process);
     yield STEP;
     ledger.leases = leases;

@@ -3,12 +3,14 @@
  * every identity with an intent and no commit to at most one slot, which the ledger knows. Settling
  * only ever removes; what is missing comes again, since no position has moved past it.
  */
+import { alarm, isExplained } from '../back/strangers.ts';
 import { slotOf, type Identity, type Slot } from '../source.ts';
 import type { Claim, Intent } from './ledger.ts';
 import { Page } from './page.ts';
 import { removeIfOurs } from './place.ts';
 import type { Process } from './process.ts';
 import { READ, STEP, type Steps } from './task.ts';
+import type { Copy } from '../target.ts';
 import { readSlot } from './writes.ts';
 
 export function* settleAll(process: Process): Steps {
@@ -47,24 +49,26 @@ function* settle(
   const wanted = version === null ? null : slotOf(id, version);
   const slots = new Set(claims.map(({ slot }) => slot));
   if (row !== undefined && row.slot !== null) slots.add(row.slot);
-  const holding: Slot[] = [];
+  const holding = new Map<Slot, Copy>();
   for (const slot of slots) {
     const seen = yield* readSlot(process, slot);
-    if (seen?.owner === id) holding.push(slot);
+    if (!isExplained(process, slot, seen)) yield* alarm(process, slot);
+    if (seen?.owner === id) holding.set(slot, seen);
   }
-  const kept = holding.find((slot) => slot === wanted) ?? null;
-  for (const slot of holding)
-    if (slot !== kept) yield* removeIfOurs({ process, page, id, slot, moving: false });
+  const kept = wanted !== null && holding.has(wanted) ? wanted : null;
+  const copy = kept === null ? null : (holding.get(kept)?.etag ?? null);
+  for (const [slot, { etag }] of holding)
+    if (slot !== kept) yield* removeIfOurs({ process, page, id, slot, copy: etag, moving: false });
   if (process.lacks('settled-slot-forgotten')) return null;
   const lsn = row?.lsn ?? null;
   if (row !== undefined || process.ledger.indexed(id)) {
     const state = row?.state === 'quarantined' ? row.state : kept === null ? 'tombstone' : 'live';
-    page.row(id, { state, slot: kept, etag: null, lsn, feed: row?.feed ?? 'LV' });
+    page.row(id, { state, slot: kept, etag: null, copy, lsn, feed: row?.feed ?? 'LV' });
     return null;
   }
   // Older segments may claim what is no longer there.
   for (const slot of slots) if (slot !== kept) page.override(id, slot);
-  return kept === null ? null : { id, slot: kept, etag: null, lsn: null };
+  return kept === null ? null : { id, slot: kept, etag: null, body: null, lsn: null };
 }
 
 function* settleTakeover(
@@ -77,5 +81,11 @@ function* settleTakeover(
   const row = process.rowOf(from);
   if (row === undefined) page.override(from, slot);
   else if (row.slot === slot)
-    page.row(from, { ...row, state: row.state === 'live' ? 'tombstone' : row.state, slot: null, etag: null });
+    page.row(from, {
+      ...row,
+      state: row.state === 'live' ? 'tombstone' : row.state,
+      slot: null,
+      etag: null,
+      copy: null,
+    });
 }

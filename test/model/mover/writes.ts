@@ -2,26 +2,28 @@
  * Owns every exchange with the target: conditional writes, what an ambiguous reply means, and reads
  * that are never older than a write that may have landed.
  */
-import type { Copy, Status, Write } from '../target.ts';
+import { LOST, type Reply } from '../network.ts';
+import type { Copy, Write } from '../target.ts';
 import type { Slot } from '../source.ts';
 import type { Process } from './process.ts';
 import { READ, STEP, type Steps } from './task.ts';
 
-export function* send(process: Process, write: Write): Steps<Status | 'ambiguous'> {
+export function* send(process: Process, write: Write): Steps<Reply> {
   const { network } = process.world;
   for (;;) {
     const request = network.send(write);
     yield { until: () => request.reply !== null };
-    const { status, token } = request.reply ?? { status: 'ambiguous', token: null };
+    const reply = request.reply ?? LOST;
+    const { status, token } = reply;
     if (status === 'throttled') continue;
     if (status === 'ambiguous') {
       if (!process.lacks('no-wait-before-settling')) yield { until: () => !network.holds(request) };
       process.targetToken = null;
-      return status;
+      return reply;
     }
     if (process.targetToken !== null && token !== null)
       process.targetToken = Math.max(process.targetToken, token);
-    return status;
+    return reply;
   }
 }
 

@@ -1,0 +1,24 @@
+/**
+ * There and back, and there again: a cutover, the way back with the roles of the containers swapped, and the cutover
+ * that ends it. `COSMIG_MODEL_RUNS` raises the number of journeys; `COSMIG_SEED` replays one.
+ */
+import { expect, test } from 'vitest';
+import { draws } from '../../helpers/generated.ts';
+import { sized } from '../../helpers/nightly.ts';
+import { describeVoyage, explore, shortest } from './travel.ts';
+
+const RUNS = Number(process.env['COSMIG_MODEL_RUNS'] ?? draws(sized({ daily: 2_000, nightly: 100_000 })));
+const SEED = process.env['COSMIG_SEED'];
+
+test(
+  'way back: any interleaving -> each container in its turn is what the application wrote',
+  () => {
+    const [first, last] = SEED === undefined || SEED === '' ? [1, RUNS] : [Number(SEED), Number(SEED)];
+    for (let seed = first; seed <= last; seed += 1) {
+      const voyage = explore(seed, { mutation: null });
+      const report = voyage && `COSMIG_SEED=${seed} replays this:\n${describeVoyage(shortest(voyage))}`;
+      expect(report).toBeNull();
+    }
+  },
+  60_000 + RUNS * 10,
+);

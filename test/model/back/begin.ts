@@ -1,0 +1,69 @@
+/**
+ * Owns the beginning of a turn: the map of the closed side, which says for each of its documents which identity it is
+ * a copy of, and the positions from which the new source is read. Nothing is written but the ledger.
+ */
+import { readFeed } from '../feeds.ts';
+import type { Row } from '../mover/ledger.ts';
+import type { Process } from '../mover/process.ts';
+import { READ, STEP, type Steps } from '../mover/task.ts';
+import { PLACES, placeOf, type Identity, type Slot } from '../source.ts';
+import type { Commit } from './commit.ts';
+import { copyOf } from './container.ts';
+import { alarm } from './strangers.ts';
+
+export function* beginTurn(process: Process, before: Commit): Steps {
+  const { ledger } = process;
+  const map: ClosedSide = { rows: new Map(), notOurs: new Map() };
+  for (let place = 0; place < PLACES; place += 1) yield* readPlace(process, before, { place, map });
+  if (map.rows.size + map.notOurs.size !== before.count) yield* alarm(process, 'one that is gone');
+  yield STEP;
+  ledger.index = map.rows;
+  ledger.notOurs = map.notOurs;
+  ledger.watched = [...before.ends];
+  ledger.leases = before.anchors.map(({ min, max, lsn }) => {
+    process.sawPage(min, max, lsn);
+    const positions = { lv: lsn, back: lsn, anchor: lsn, avad: lsn };
+    return { min, max, phase: 'tail', ...positions, copied: lsn, renamed: false };
+  });
+  ledger.keepTokens(process.tokens);
+  ledger.sync();
+}
+
+/** Before the first intent: a ledger that is lost from now on is not begun again. */
+export function markTurn(_process: Process, before: Commit): void {
+  before.begun = true;
+}
+
+interface ClosedSide {
+  readonly rows: Map<Identity, Row>;
+  readonly notOurs: Map<Slot, number>;
+}
+
+function* readPlace(
+  { world }: Process,
+  { closed, ends, anchors }: Commit,
+  { place, map }: { place: number; map: ClosedSide },
+): Steps {
+  const end = ends[place] ?? 0;
+  const feed = world.scenario.deletes === 'avad' ? 'AVAD' : 'LV';
+  // All events up to the anchor are done. Without this an event beyond it would look like the first of a renamed document.
+  const orderOf = (id: Identity): Pick<Row, 'feed' | 'lsn'> => {
+    const range = anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
+    return { feed, lsn: range?.lsn ?? null };
+  };
+  const row = { state: 'live', etag: null } as const;
+  for (let position = 0; position < end;) {
+    const floor = world.scenario.feedKeepsToken ? end : position;
+    const replica = closed.replica(place, floor, yield READ);
+    const page = readFeed(closed, { feed: 'LV', min: place, max: place + 1, position, replica });
+    if (typeof page === 'string') throw new Error(`the latest-version feed says ${page}`);
+    if (page.token < end) continue;
+    for (const { id: slot, lsn, version } of page.changes) {
+      if (version === null || lsn > end) continue;
+      const { owner, etag } = copyOf(slot, version);
+      if (owner === null) map.notOurs.set(slot, etag);
+      else map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
+    }
+    position = page.end;
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Owns the cutover, the same in both directions: the fence, the drain up to the ends of the source, the comparison, the
+ * last look, and the commit, one transaction with all that the next turn begins with. A crash before it backs out.
+ */
+import type { Process } from '../mover/process.ts';
+import { reconcile } from '../mover/reconcile.ts';
+import { STEP, type Steps } from '../mover/task.ts';
+import { PLACES, type Source } from '../source.ts';
+import { Container } from './container.ts';
+import { alarm, isSearched, strangeSlot } from './strangers.ts';
+
+export function* cutOver(process: Process, target: Container): Steps {
+  const { world, ledger } = process;
+  const { source } = world;
+  const isOpen = (): boolean => process.openLetters().length === 0;
+  yield { until: () => ledger.leases.length > 0 && ledger.leases.every(isTail) && isOpen() };
+  world.fenced = true;
+  for (;;) {
+    yield STEP;
+    const ends = endsOf(source);
+    yield { until: () => isDrained(process, ends) };
+    reconcile(process);
+    yield { until: () => isQuiet(process) && isSearched(process) };
+    const strange = strangeSlot(process);
+    if (strange !== null) yield* alarm(process, strange);
+    if (!isOpen()) {
+      world.fenced = false;
+      return;
+    }
+    yield STEP;
+    const anchors = target.documents.ranges.map(({ min, max, lsn }) => ({ min, max, lsn }));
+    const [last, count] = [endsOf(source), new Container(source).now.size];
+    if (last.some((end, place) => end !== ends[place]) || !isQuiet(process) || !isOpen()) continue;
+    yield STEP;
+    world.committed = { closed: source, anchors, ends, count, begun: false };
+    world.stop();
+    return;
+  }
+}
+
+function isTail({ phase }: { readonly phase: string }): boolean {
+  return phase === 'tail';
+}
+
+function endsOf(source: Source): number[] {
+  return Array.from({ length: PLACES }, (_, place) => source.rangeAt(place).lsn);
+}
+
+function isDrained(process: Process, ends: readonly number[]): boolean {
+  const { leases } = process.ledger;
+  const isRead = leases.every(({ phase, min, max, avad, lv }) => {
+    const position = process.world.scenario.deletes === 'avad' ? (avad ?? 0) : lv;
+    return phase === 'tail' && ends.slice(min, max).every((end) => end <= position);
+  });
+  return isRead && isQuiet(process);
+}
+
+/** No page, no retry and no request is on the way. */
+function isQuiet({ tasks, freed, world }: Process): boolean {
+  const isBusy = [...tasks.keys()].some((name) => name.includes('/'));
+  return !isBusy && freed.length === 0 && world.network.requests.length === 0;
+}

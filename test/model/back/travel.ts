@@ -1,0 +1,94 @@
+/**
+ * Owns what happens next on a journey: each turn has a time of its own, with a cutover somewhere in it or at its end.
+ */
+import { Chance } from '../chance.ts';
+import type { Mutation } from '../mutations.ts';
+import { randomScenario } from '../scenario.ts';
+import { choose } from '../scheduler.ts';
+import { linesOf, shorten } from '../shrink.ts';
+import { Journey, type Itinerary } from './journey.ts';
+import type { BackMutation } from './mutations.ts';
+
+export interface Voyage {
+  readonly itinerary: Itinerary;
+  readonly mutation: Mutation | BackMutation | null;
+  readonly trace: readonly string[];
+  readonly failure: string;
+}
+
+/** A journey is long: each of its turns is shorter than a run that has only one. */
+function randomItinerary(chance: Chance): Itinerary {
+  const scenario = randomScenario(chance);
+  return {
+    ...scenario,
+    deletes: scenario.deletes === 'marker' ? 'avad' : scenario.deletes,
+    lastTurn: chance.one([1, 1, 2]),
+    uniqueKeys: false,
+    misfits: false,
+    foreign: false,
+    ttl: false,
+    retention: false,
+    actionsMax: 30 + chance.below(150),
+  };
+}
+
+export function explore(
+  seed: number,
+  options: { mutation: Mutation | BackMutation | null; itinerary?: Partial<Itinerary> },
+): Voyage | null {
+  const chance = new Chance(seed);
+  const itinerary = { ...randomItinerary(chance), ...options.itinerary };
+  const { mutation } = options;
+  const journey = new Journey(itinerary, mutation);
+  const trace: string[] = [];
+  const seen = (): Voyage | null =>
+    journey.failure === null ? null : { itinerary, mutation, trace, failure: journey.failure };
+  const take = (action: string): boolean => {
+    if (journey.perform(action)) trace.push(action);
+    return journey.failure !== null;
+  };
+  for (let turn = 0; turn <= itinerary.lastTurn; turn += 1) {
+    if (journey.world.turn !== turn) break;
+    const eager = 2 + chance.below(20);
+    const budget = { app: itinerary.appMax, eager, sticky: chance.below(4), task: '' };
+    for (let n = 0; n < itinerary.actionsMax && journey.world.turn === turn; n += 1) {
+      const action = chance.below(100) < 2 ? 'cutover' : choose(journey.world, chance, budget);
+      if (action === null) continue;
+      if (action.startsWith('app')) budget.app -= 1;
+      if (take(action)) return seen();
+    }
+    for (const action of ['quiet', 'crash', 'quiet']) {
+      if (journey.world.turn === turn && take(action)) return seen();
+    }
+    if (turn === itinerary.lastTurn || journey.world.turn !== turn) continue;
+    for (const action of ['cutover', 'quiet']) if (take(action)) return seen();
+  }
+  if (take('quiet')) return seen();
+  return null;
+}
+
+/** The shortest trace found that still fails. */
+export function shortest(voyage: Voyage): Voyage {
+  return { ...voyage, ...shorten(voyage, (trace) => replay(voyage, trace)) };
+}
+
+export function describeVoyage({ itinerary, mutation, trace, failure }: Voyage): string {
+  const on = Object.entries(itinerary).map(([name, value]) => `${name}=${String(value)}`);
+  return [
+    `${failure}${mutation === null ? '' : ` (without the rule: ${mutation})`}`,
+    `  where ${on.join(' ')}`,
+    ...linesOf(trace).map((line, at) => `  ${at + 1}. ${line}`),
+  ].join('\n');
+}
+
+export function replay(
+  voyage: Pick<Voyage, 'itinerary' | 'mutation'>,
+  trace: readonly string[],
+): string | null {
+  const journey = new Journey(voyage.itinerary, voyage.mutation);
+  for (const action of [...trace, 'quiet']) {
+    journey.perform(action);
+    if (journey.failure !== null) return journey.failure;
+  }
+  return null;
+}
