@@ -3,6 +3,7 @@ import type { Command, OptionTable } from '../cli/command.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { startPage } from '../report/runs/live-page.ts';
+import { WATCH_NOTIFY_OPTIONS, withWatchNotices } from '../report/runs/notified.ts';
 import type { WATCH_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
@@ -17,6 +18,7 @@ const OPTIONS = {
     help: 'port to listen on, on this machine only; 0 takes any free one',
   },
   open: { type: 'boolean', help: 'open the page in a browser' },
+  ...WATCH_NOTIFY_OPTIONS,
   ...LEDGER_OPTIONS,
 } as const satisfies OptionTable;
 
@@ -26,32 +28,36 @@ export const watch: Command<typeof OPTIONS> = {
   description:
     'Serves a page on this machine that shows one migration as it goes on: documents, speed, physical partitions, proof ' +
     'and cutover. It may start before the migration, and stays when a run ends or crashes. It needs no account, and ' +
-    'nothing on the page changes anything. The same port answers /metrics for Prometheus.',
+    'nothing on the page changes anything. The same port answers /metrics for Prometheus. With --notify it reports what ' +
+    'happens, also what a run cannot report itself: that it crashed or hangs, and that the last proof is old.',
   examples: [
     { line: 'cosmig watch --open', purpose: 'the migration of cosmig.config.yaml in this folder' },
     {
-      line: 'cosmig watch --ledger .cosmig/orders.db --port 9464',
-      purpose: 'one ledger, on a port for Prometheus',
+      line: 'cosmig watch --ledger .cosmig/orders.db --port 9464 --notify https://example.com/hooks/cosmig',
+      purpose: 'one ledger: figures for Prometheus, and notifications that outlive a run',
     },
   ],
   options: OPTIONS,
-  async run({ options, env, clock, signal, out }) {
+  async run(context) {
+    const { options, env, clock, signal, out } = context;
     const { loadLedgerPath } = await import('../spec/load.ts');
     const ledger = loadLedgerPath({ options, env, clock });
-    const server = await startPage(ledger, { port: options.port, clock, signal });
-    try {
-      const { url } = server;
-      const json: TypeOf<typeof WATCH_READY> = { ready: true, url };
-      out.announce({ json, text: url });
-      out.note('anyone on this machine who has this address can see the page; Ctrl-C ends it');
-      if (options.open) {
-        const { openBrowser } = await import('../watch/browser.ts');
-        if (!(await openBrowser(url))) out.note('no browser could be opened; open the address yourself');
+    await withWatchNotices(context, ledger, async () => {
+      const server = await startPage(ledger, { port: options.port, clock, signal });
+      try {
+        const { url } = server;
+        const json: TypeOf<typeof WATCH_READY> = { ready: true, url };
+        out.announce({ json, text: url });
+        out.note('anyone on this machine who has this address can see the page; Ctrl-C ends it');
+        if (options.open) {
+          const { openBrowser } = await import('../watch/browser.ts');
+          if (!(await openBrowser(url))) out.note('no browser could be opened; open the address yourself');
+        }
+        await Promise.race([whenAborted(signal), server.ended]);
+      } finally {
+        await server.close();
       }
-      await Promise.race([whenAborted(signal), server.ended]);
-    } finally {
-      await server.close();
-    }
+    });
     throw new CanceledError(signal.reason instanceof CanceledError ? signal.reason.signal : 'SIGINT', {
       why: 'the page is closed',
       hint: 'the migration does not need it; run cosmig watch again at any time',

@@ -6,9 +6,10 @@ import type { Receiver } from './delivery.ts';
 
 const FLAG = '--notify-command';
 
+/** `env`: returns the variables of the command, which name the migration as soon as it is known. */
 export function runFor(
   command: string,
-  { env, out }: { readonly env: Hook['env']; readonly out: Pick<Reporter, 'note'> },
+  { env, out }: { readonly env: () => Hook['env']; readonly out: Pick<Reporter, 'note'> },
 ): Receiver {
   return {
     name: `the command of ${FLAG}`,
@@ -17,7 +18,7 @@ export function runFor(
       const about = { COSMIG_NOTIFICATION: input, COSMIG_NOTIFICATION_EVENT: notification.event };
       try {
         await runHook(
-          { flag: FLAG, command, env: { ...env, ...about }, input: `${input}\n` },
+          { flag: FLAG, command, env: { ...env(), ...about }, input: `${input}\n` },
           { out, signal },
         );
       } catch (error) {

@@ -1,38 +1,19 @@
-/**
- * Notifies receivers of what a run does. Invariants: the run never waits for a receiver before its end, and then for
- * FINISH_WITHIN_MS at most; no receiver changes how the run ends.
- */
-import { randomUUID } from 'node:crypto';
-import { ChildSignal } from '../lib/abort.ts';
-import type { Clock } from '../lib/clock.ts';
+/** Notifies receivers of what a run does. Invariant: no receiver changes how the run ends. */
 import { asCosmigError, CanceledError, CosmigError, InternalError } from '../lib/errors.ts';
-import { group } from '../lib/group.ts';
-import type { Random } from '../lib/random.ts';
 import { redactText } from '../lib/log.ts';
 import type { Notification } from '../report/json/notification.ts';
-import type { Receiver } from './delivery.ts';
-import { JournalReader } from './journal-reader.ts';
-import { Outbox } from './outbox.ts';
-import { RunWatch, type Happening, type RunObserver } from './run-watch.ts';
+import { runKey, type Happening } from './events/happening.ts';
+import { JournalReader } from './events/journal-reader.ts';
+import { RunWatch, type RunObserver } from './events/run-watch.ts';
+import { lookSafely, whileSending, type Sender, type SendParts } from './sender.ts';
 
-export type { RunObserver } from './run-watch.ts';
+export type { RunObserver } from './events/run-watch.ts';
 
-/** How often the newest figures of the run are looked at. */
-const LOOK_EVERY_MS = 1000;
-/** How long the end of a run waits for receivers. */
-const FINISH_WITHIN_MS = 5000;
-
-export interface NotifyParts {
-  readonly receivers: readonly Receiver[];
+export interface NotifyParts extends SendParts {
   readonly command: string;
   readonly migration: string;
   /** The path of the ledger. */
   readonly ledger: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly warn: (text: string) => void;
-  /** Aborted when the operator wants the command to end at once. */
-  readonly abortSignal: AbortSignal;
 }
 
 /**
@@ -44,75 +25,53 @@ export async function withNotifications<T>(
   body: (observer: RunObserver) => Promise<T>,
   isSkipped: (result: T) => boolean,
 ): Promise<T> {
-  const { receivers, clock, abortSignal } = parts;
-  const outboxes = receivers.map((receiver) => new Outbox(receiver, parts));
-  const sender = new Sender(parts, outboxes);
-  // The operator's signals stop the run, whose end is still notified.
-  return group(new AbortController().signal, async (members) => {
-    using over = new ChildSignal(members.signal);
-    for (const outbox of outboxes) members.start(async () => outbox.run(over.signal));
-    members.start(async () => sender.watch(over.signal));
-    try {
-      const result = await body(sender.observer);
-      if (!isSkipped(result)) sender.end(undefined);
-      return result;
-    } catch (error) {
-      sender.end({ error });
-      throw error;
-    } finally {
-      using waiting = new ChildSignal(abortSignal);
-      using slept = new ChildSignal(abortSignal);
-      const limit = clock.sleep(FINISH_WITHIN_MS, slept.signal).then(
-        () => waiting.abort(new Error('receivers are too slow')),
-        () => {},
-      );
-      await Promise.all(outboxes.map(async (outbox) => outbox.whenIdle(waiting.signal)));
-      slept.abort(new Error('every notification was sent'));
-      await limit;
-      over.abort(new Error('the run is over'));
-    }
+  return whileSending(parts, 'run', (sender) => {
+    const story = new RunStory(parts, sender);
+    return {
+      look: () => story.observer.look(),
+      body: async () => {
+        try {
+          const result = await body(story.observer);
+          if (!isSkipped(result)) story.end(undefined);
+          return result;
+        } catch (error) {
+          story.end({ error });
+          throw error;
+        }
+      },
+    };
   });
 }
 
 /** Makes the notifications of one run. */
-class Sender {
+class RunStory {
   readonly observer: RunWatch;
   readonly #parts: NotifyParts;
-  readonly #outboxes: readonly Outbox[];
-  readonly #run = randomUUID();
+  readonly #journal: JournalReader;
+  readonly #sender: Sender;
   readonly #beganMs: number;
-  #number = 0;
 
-  constructor(parts: NotifyParts, outboxes: readonly Outbox[]) {
+  constructor(parts: NotifyParts, sender: Sender) {
     this.#parts = parts;
-    this.#outboxes = outboxes;
+    this.#sender = sender;
+    this.#journal = new JournalReader(parts.ledger);
     this.#beganMs = parts.clock.monotonicMs();
     const notify = (happening: Happening): void => this.#notify(happening);
-    this.observer = new RunWatch(new JournalReader(parts.ledger), { clock: parts.clock, notify });
-  }
-
-  /** Looks at the run until `signal` is aborted; never rejects. */
-  async watch(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#parts.clock.sleep(LOOK_EVERY_MS, signal);
-      } catch {
-        return; // The run is over.
-      }
-      this.#look();
-    }
+    this.observer = new RunWatch(this.#journal, { clock: parts.clock, notify });
   }
 
   /** Notifies how the run has ended. */
   end(failed: { readonly error: unknown } | undefined): void {
-    this.#look();
-    const { clock, command } = this.#parts;
+    const { clock, command, warn } = this.#parts;
+    lookSafely(() => this.observer.look(), warn);
     const seconds = Math.round((clock.monotonicMs() - this.#beganMs) / 100) / 10;
+    const key = runKey(this.#journal.ownRun(), 'end');
     if (failed === undefined) {
       const text = `cosmig ${command} is done`;
       return this.#notify({
         event: 'end',
         text,
+        key,
         end: { outcome: 'done', exitCode: 0, seconds, error: null },
       });
     }
@@ -123,6 +82,7 @@ class Sender {
     this.#notify({
       event: 'end',
       text: `cosmig ${command} ended with exit code ${error.exitCode}: ${message}`,
+      key,
       end: { outcome: code, exitCode: error.exitCode, seconds, error: { code, message } },
     });
   }
@@ -133,32 +93,11 @@ class Sender {
     return reason instanceof CanceledError && !(error instanceof CosmigError) ? reason : error;
   }
 
-  #look(): void {
-    try {
-      this.observer.look();
-    } catch (error) {
-      // A fault in here must not end a migration.
-      this.#parts.warn(`what the run does cannot be notified: ${String(error)}`);
-    }
-  }
-
-  #notify({ atMs = this.#parts.clock.now(), ...happening }: Happening): void {
+  #notify(happening: Happening): void {
     const { command, migration } = this.#parts;
     const { last } = this.observer;
-    this.#number += 1;
-    const notification: Notification = {
-      id: randomUUID(),
-      run: this.#run,
-      number: this.#number,
-      dropped: 0,
-      at: new Date(atMs).toISOString(),
-      command,
-      migration,
-      phase: last?.phase ?? null,
-      documents: last?.documents ?? null,
-      lagSeconds: last?.lagSeconds ?? null,
-      ...happening,
-    };
-    for (const outbox of this.#outboxes) outbox.add(notification);
+    const ledgerName = happening.key === null ? null : this.#journal.ledgerName();
+    const { phase = null, documents = null, lagSeconds = null } = last ?? {};
+    this.#sender.send(happening, { command, migration, phase, documents, lagSeconds, ledgerName });
   }
 }

@@ -102,6 +102,9 @@ export class RunStore {
         'UPDATE runs SET reported_at_ms = @atMs, report = @report WHERE number = (SELECT max(number) FROM runs)',
       ),
       last: database.prepare<[], Columns>('SELECT * FROM runs ORDER BY number DESC LIMIT 1'),
+      since: database.prepare<[number, number], Columns>(
+        'SELECT * FROM runs WHERE number >= ? ORDER BY number LIMIT ?',
+      ),
       reports: database.prepare<[number], Columns>(
         'SELECT reported_at_ms, report FROM runs WHERE reported_at_ms IS NOT NULL ORDER BY number DESC LIMIT ?',
       ),
@@ -148,17 +151,25 @@ export class RunStore {
 
   last(): Run | null {
     const row = this.#sql.last.get();
-    if (row === undefined) return null;
-    return {
-      number: number(row, 'number'),
-      command: text(row, 'command'),
-      pid: number(row, 'pid'),
-      startedAtMs: number(row, 'started_at_ms'),
-      endedAtMs: orNull(row, 'ended_at_ms', number),
-      outcome: orNull(row, 'outcome', text),
-      report: reportIn(row),
-    };
+    return row === undefined ? null : runIn(row);
   }
+
+  /** Returns the runs from a number on, the oldest first. */
+  since(first: number, limit: number): Run[] {
+    return this.#sql.since.all(first, limit).map(runIn);
+  }
+}
+
+function runIn(row: Columns): Run {
+  return {
+    number: number(row, 'number'),
+    command: text(row, 'command'),
+    pid: number(row, 'pid'),
+    startedAtMs: number(row, 'started_at_ms'),
+    endedAtMs: orNull(row, 'ended_at_ms', number),
+    outcome: orNull(row, 'outcome', text),
+    report: reportIn(row),
+  };
 }
 
 function reportIn(row: Columns): RunReport | null {

@@ -12,7 +12,7 @@ import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
 import { codeOf, NotReadyError } from '../lib/errors.ts';
 import { FIELDS } from '../spec/fields.ts';
-import { containerText, migrationName } from '../spec/migration-name.ts';
+import { containerText, migrationName, type Ends } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 
 export interface Hook {
@@ -64,20 +64,21 @@ const NOTIFY_SECRETS: readonly string[] = ['COSMIG_NOTIFY', 'COSMIG_NOTIFY_SECRE
 
 /**
  * Returns the environment of a command: that of cosmig without the variables in which cosmig takes secrets, since a
- * command rarely needs them, and with those that name the migration.
+ * command rarely needs them, and with those that name the migration; null: it is not known yet.
  */
-export function hookEnvironment(
-  env: Hook['env'],
-  spec: Pick<MigrationSpec, 'source' | 'target'>,
-): Hook['env'] {
+export function hookEnvironment(env: Hook['env'], ends: Ends | null): Hook['env'] {
   const secrets = Object.values(FIELDS).flatMap((field) => (field.type === 'secret' ? [field.env] : []));
   const isSecret = (name: string): boolean =>
     NOTIFY_SECRETS.includes(name) || secrets.some((secret) => secret === name);
   return {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name))),
-    COSMIG_MIGRATION: migrationName(spec),
-    COSMIG_SOURCE: containerText(spec.source),
-    COSMIG_TARGET: containerText(spec.target),
+    ...(ends === null
+      ? {}
+      : {
+          COSMIG_MIGRATION: migrationName(ends),
+          COSMIG_SOURCE: containerText(ends.source),
+          COSMIG_TARGET: containerText(ends.target),
+        }),
   };
 }
 

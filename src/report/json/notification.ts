@@ -25,14 +25,27 @@ const STEPS = [
 ] as const;
 
 export const NOTIFICATION = is.object({
-  id: is.text('of this notification; the same when it is sent again'),
-  run: is.text('the same in all notifications of one run'),
-  number: is.whole('1 in the first notification of a run'),
-  dropped: is.whole('notifications of this run that were dropped or not delivered before this one was sent'),
+  id: is.text('of the event; the same when it is sent again, and when the run and cosmig watch both send it'),
+  run: is.text('the same in all notifications of one process'),
+  number: is.whole('1 in the first notification of a process'),
+  dropped: is.whole(
+    'notifications of this process that were dropped or not delivered before this one was sent',
+  ),
+  from: is.oneOf(['run', 'watch'], 'who noticed it: the run itself, or cosmig watch'),
   at: is.time(),
-  event: is.oneOf(['phase', 'stalled', 'moving', 'dead-letters', 'proof', 'cutover', 'end']),
+  event: is.oneOf([
+    'phase',
+    'stalled',
+    'moving',
+    'dead-letters',
+    'proof',
+    'proof-old',
+    'cutover',
+    'end',
+    'unreadable',
+  ]),
   text: is.text('one sentence for people'),
-  command: is.text('the command that runs, such as tail'),
+  command: is.text('the command of the run, such as tail; watch: no run is known'),
   migration: MIGRATION,
   phase: is.nullable(phase),
   documents: is.nullable(DOCUMENTS),
@@ -57,6 +70,12 @@ export const NOTIFICATION = is.object({
       'of the event proof',
     ),
   ),
+  proofAge: is.optional(
+    is.object(
+      { proof: is.time('when both sides were last found equal'), seconds: is.whole('the age of the proof') },
+      'of the event proof-old',
+    ),
+  ),
   cutover: is.optional(
     is.object(
       {
@@ -74,10 +93,12 @@ export const NOTIFICATION = is.object({
   end: is.optional(
     is.object(
       {
-        outcome: is.text('done, or the code of the error'),
-        exitCode: is.whole(),
-        seconds: is.number('for how long the command ran'),
-        error: is.nullable(is.object({ code, message })),
+        outcome: is.text(
+          'done, the code of the error, or crashed: it was killed or crashed, seen by cosmig watch',
+        ),
+        exitCode: is.nullable(is.whole('null: cosmig watch does not know it')),
+        seconds: is.number('for how long the command ran; after a crash, until its last sign of life'),
+        error: is.nullable(is.object({ code, message }, 'null from cosmig watch')),
       },
       'of the event end',
     ),

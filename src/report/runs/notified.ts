@@ -1,6 +1,7 @@
 /** `--notify` and `--notify-command`: notifies others of what a command does. */
-import type { Context, OptionTable, Result, Values } from '../../cli/command.ts';
+import type { OptionTable, Result, Values } from '../../cli/command.ts';
 import type { RunObserver } from '../../notify/notify.ts';
+import type { ReceiverContext } from './receivers.ts';
 import type { SpecContext } from './run-engine.ts';
 
 export const NOTIFY_OPTIONS = {
@@ -23,44 +24,43 @@ export const NOTIFY_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
-type NotifyContext = SpecContext &
-  Pick<Context<typeof NOTIFY_OPTIONS>, 'abortSignal'> & { readonly options: Values<typeof NOTIFY_OPTIONS> };
+export const WATCH_NOTIFY_OPTIONS = {
+  ...NOTIFY_OPTIONS,
+  notify: {
+    ...NOTIFY_OPTIONS.notify,
+    help: 'post what happens to the migration to this URL as JSON, also that a run has crashed, signed with COSMIG_NOTIFY_SECRET; https, or http on this machine',
+  },
+  proofAge: {
+    type: 'duration',
+    default: '24h',
+    help: 'notify when the last proof is older than this',
+  },
+} as const satisfies OptionTable;
 
 /** Runs `body`, which passes the observer to the run; undefined: no receiver was given. */
 export async function withNotices(
-  context: NotifyContext,
+  context: SpecContext & ReceiverContext,
   command: string,
   body: (observer: RunObserver | undefined) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  const { options, env, clock, abortSignal, out, log } = context;
-  const { notify, notifyCommand } = options;
-  if (notify === undefined && notifyCommand === undefined) return body(undefined);
+  if (!isNotified(context.options)) return body(undefined);
   // Loaded on demand, since --help needs neither the network nor the database.
-  const { withNotifications } = await import('../../notify/notify.ts');
-  const { readDestination, readSecret } = await import('../../notify/destination.ts');
-  const { postTo } = await import('../../notify/post.ts');
-  const { runFor } = await import('../../notify/command.ts');
-  const { loadSpec } = await import('../../spec/load.ts');
-  const { migrationName } = await import('../../spec/migration-name.ts');
-  const { systemRandom } = await import('../../lib/random.ts');
-  const { readVersion } = await import('../../lib/version.ts');
-  const { hookEnvironment } = await import('../../workflows/hooks.ts');
-  const destination = notify === undefined ? undefined : readDestination(notify);
-  const secret = readSecret(env);
-  const { spec } = loadSpec({ options, env, clock });
-  const receivers = [
-    ...(destination === undefined ? [] : [postTo(destination, { secret, clock, version: readVersion() })]),
-    ...(notifyCommand === undefined ? [] : [runFor(notifyCommand, { env: hookEnvironment(env, spec), out })]),
-  ];
-  const parts = {
-    receivers,
-    command,
-    migration: migrationName(spec),
-    ledger: spec.ledger,
-    clock,
-    random: systemRandom,
-    warn: (text: string) => log.warn(text),
-    abortSignal,
-  };
-  return withNotifications(parts, body, (result) => result?.json['skipped'] === true);
+  const { withRunNotices } = await import('./receivers.ts');
+  return withRunNotices(context, command, body);
+}
+
+/** Runs `body`, and notifies meanwhile what happens to the migration of a ledger. */
+export async function withWatchNotices<T>(
+  context: ReceiverContext & { readonly options: Values<typeof WATCH_NOTIFY_OPTIONS> },
+  ledger: string,
+  body: () => Promise<T>,
+): Promise<T> {
+  const { options } = context;
+  if (!isNotified(options)) return body();
+  const { withLedgerNotices } = await import('./receivers.ts');
+  return withLedgerNotices(context, { ledger, proofAgeMs: options.proofAge }, body);
+}
+
+function isNotified({ notify, notifyCommand }: ReceiverContext['options']): boolean {
+  return notify !== undefined || notifyCommand !== undefined;
 }

@@ -65,6 +65,7 @@ async function runIt(
   const show = progressShower(context);
   let hasBegun = false;
   let reportError: CosmigError | undefined;
+  let proofMs: number | null = null;
   const compare = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
     verify({
       ...parts,
@@ -80,6 +81,7 @@ async function runIt(
         show(progress);
       },
       onVerdict: (found, about) => {
+        ({ proofMs } = about);
         if (report !== undefined) reportError = writeReport(report, found, about);
       },
     });
@@ -100,7 +102,7 @@ async function runIt(
     if (error instanceof CosmigError) out.announce({ json: unfinishedJson(compared, error), text: '' });
     throw error;
   }
-  observer?.onVerdict(verdict);
+  observer?.onVerdict(verdict, proofMs);
   const findReplicator = (): Replicator => {
     if (repair) return 'repair';
     using ledger = Ledger.openReadonly(spec.ledger);

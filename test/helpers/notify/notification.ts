@@ -7,6 +7,7 @@ export function notificationOf(number: number, event: Notification['event'] = 'p
     run: 'one',
     number,
     dropped: 0,
+    from: 'run',
     at: '2026-01-01T00:00:00.000Z',
     event,
     text: 'something happened',

@@ -1,13 +1,12 @@
 /** `--watch` of commands that work, `cosmig watch` from the command line, and the page as a file. */
-import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Move } from '../../helpers/migration/move.ts';
 import { cosmig, envOf, start, typed } from '../../helpers/migration/typed.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
 import { startCosmig } from '../../helpers/process/cosmig-process.ts';
+import { freePort } from '../../helpers/process/free-port.ts';
 import { until } from '../../helpers/wait.ts';
 
 let move: Move;
@@ -27,16 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });
-
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function metricsAt(port: number): Promise<string> {
   try {

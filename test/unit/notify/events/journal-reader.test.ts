@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JournalReader } from '../../../src/notify/journal-reader.ts';
-import { openLedger, NOW_MS } from '../state/making.ts';
+import { JournalReader } from '../../../../src/notify/events/journal-reader.ts';
+import { openLedger, NOW_MS } from '../../state/making.ts';
 
 let folder: string;
 let path: string;

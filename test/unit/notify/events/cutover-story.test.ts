@@ -1,8 +1,8 @@
 /** The steps of a cutover as notifications, in their order, also when they happen within one look. */
 import { beforeEach, expect, test } from 'vitest';
-import { CutoverStory } from '../../../src/notify/cutover-story.ts';
-import type { Happening } from '../../../src/notify/run-watch.ts';
-import type { JournalEvent } from '../../../src/state/journal.ts';
+import { CutoverStory } from '../../../../src/notify/events/cutover-story.ts';
+import type { Happening } from '../../../../src/notify/events/happening.ts';
+import type { JournalEvent } from '../../../../src/state/journal.ts';
 
 let happened: Happening[];
 let story: CutoverStory;

@@ -1,9 +1,9 @@
 /** The steps of a cutover as notifications, from the entries of its journal. */
-import { pluralize } from '../lib/counting.ts';
-import { redactText } from '../lib/log.ts';
-import type { CutoverStep, Notification } from '../report/json/notification.ts';
-import type { JournalEntry } from '../state/journal.ts';
-import type { Happening } from './run-watch.ts';
+import { pluralize } from '../../lib/counting.ts';
+import { redactText } from '../../lib/log.ts';
+import type { CutoverStep, Notification } from '../../report/json/notification.ts';
+import type { JournalEntry } from '../../state/journal.ts';
+import { entryKey, type Happening } from './happening.ts';
 
 type Details = Omit<NonNullable<Notification['cutover']>, 'step'>;
 
@@ -11,7 +11,10 @@ export class CutoverStory {
   /** When the writers were stopped; null: not yet. */
   writersStoppedAtMs: number | null = null;
   readonly #notify: (happening: Happening) => void;
-  #isStopping = false;
+  /** The entry of the stop that has begun; null: none has. */
+  #stopping: JournalEntry | null = null;
+  /** The entry of the last stop of which the end was notified. */
+  #stopped: JournalEntry | null = null;
   #lateWrites = 0;
   #lateWritesNotified = 0;
 
@@ -24,7 +27,8 @@ export class CutoverStory {
     const { atMs } = entry;
     const step = (name: CutoverStep, text: string, details: Details = {}): true => {
       const phase = entry.event === 'phase' ? { phase: entry.phase } : {};
-      this.#notify({ event: 'cutover', text, cutover: { step: name, ...details }, atMs, ...phase });
+      const key = entryKey(entry, name);
+      this.#notify({ event: 'cutover', text, cutover: { step: name, ...details }, key, atMs, ...phase });
       return true;
     };
     switch (entry.event) {
@@ -61,10 +65,10 @@ export class CutoverStory {
   #takePhase(entry: JournalEntry & { readonly event: 'phase' }, step: NotifyStep): boolean {
     switch (entry.phase) {
       case 'ready':
-        this.#isStopping = false;
+        this.#stopping = null;
         return step('gate passed', 'the gate is passed: caught up, verified, no open dead letters');
       case 'fencing':
-        return this.#takeFencing(step);
+        return this.#takeFencing(entry, step);
       case 'drained':
         return step('drained', 'every write up to the stop of the writers is replicated');
       case 'proven':
@@ -80,6 +84,7 @@ export class CutoverStory {
         // The rest of the text may have ids.
         const reason = redactText(entry.why.split(': ', 1)[0] ?? '');
         this.writersStoppedAtMs = null;
+        this.#stopping = null;
         return step('backed out', `backed out: ${reason}; the source stays in use`, { reason });
       }
       case 'new':
@@ -91,9 +96,9 @@ export class CutoverStory {
   }
 
   /** Notifies that the writers are being stopped, and when they were. Entering the phase again is not a new stop. */
-  #takeFencing(step: NotifyStep): true {
-    if (this.#isStopping) return true;
-    this.#isStopping = true;
+  #takeFencing(entry: JournalEntry, step: NotifyStep): true {
+    if (this.#stopping !== null) return true;
+    this.#stopping = entry;
     step('stopping writers', 'stopping the writers');
     this.lookAtWriters();
     return true;
@@ -101,13 +106,16 @@ export class CutoverStory {
 
   /** Notifies that the writers are stopped, once, if they are. */
   lookAtWriters(): void {
-    if (!this.#isStopping || this.writersStoppedAtMs === null) return;
+    if (this.#stopping === this.#stopped || this.#stopping === null || this.writersStoppedAtMs === null)
+      return;
+    this.#stopped = this.#stopping;
     const atMs = this.writersStoppedAtMs;
     this.writersStoppedAtMs = null;
     this.#notify({
       event: 'cutover',
       text: 'the writers are stopped',
       cutover: { step: 'writers stopped' },
+      key: entryKey(this.#stopping, 'writers stopped'),
       phase: 'fencing',
       atMs,
     });

@@ -1,12 +1,13 @@
 /** Stalls, dead letters and proofs as notifications, from the figures that a run leaves. */
 import { beforeEach, expect, test } from 'vitest';
-import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
-import { JournalReader } from '../../../src/notify/journal-reader.ts';
-import { RunWatch, type Happening } from '../../../src/notify/run-watch.ts';
-import { NO_DIFFERENCES } from '../../../src/verify/verdict.ts';
-import { VirtualClock } from '../../helpers/clock.ts';
-import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
-import { VERDICT } from '../report/verdict.ts';
+import type { RunSnapshot } from '../../../../src/engine/progress/snapshot.ts';
+import { JournalReader } from '../../../../src/notify/events/journal-reader.ts';
+import type { Happening } from '../../../../src/notify/events/happening.ts';
+import { RunWatch } from '../../../../src/notify/events/run-watch.ts';
+import { NO_DIFFERENCES } from '../../../../src/verify/verdict.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
+import { NO_LOAD, NOTHING } from '../../../helpers/run-load.ts';
+import { VERDICT } from '../../report/verdict.ts';
 
 let clock: VirtualClock;
 let happened: Happening[];
@@ -124,7 +125,7 @@ test.each([
   [false, 'differs'],
   [null, 'not proven'],
 ] as const)('proof: equal is %j -> %s, with counts', (equal, result) => {
-  watch.onVerdict({ ...VERDICT, equal });
+  watch.onVerdict({ ...VERDICT, equal }, null);
   expect(happened).toMatchObject([
     {
       event: 'proof',

@@ -1,0 +1,75 @@
+/**
+ * One look at the files of a migration by a process that only watches it. Invariant: what is new is read in one
+ * transaction with the state to which it has led.
+ */
+import { existsSync } from 'node:fs';
+import { CosmigError } from '../../lib/errors.ts';
+import { redactText } from '../../lib/log.ts';
+import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
+import type { JournalEntry } from '../../state/journal.ts';
+import type { Run } from '../../state/runs.ts';
+import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
+import { VerifyStore, verifyPath, type Proof } from '../../verify/store.ts';
+
+/** What was read. */
+export interface LedgerSeen {
+  readonly is: 'seen';
+  readonly overview: Overview;
+  /** Journal entries after the mark, the oldest first. */
+  readonly entries: readonly JournalEntry[];
+  /** The number of the last of them, or of the mark. */
+  readonly lastEntry: number;
+  /** Runs from the mark on, the oldest first. */
+  readonly runs: readonly Run[];
+  readonly openLetters: number;
+  /** The last proof for the settings of this migration; null: there is none. */
+  readonly proof: Proof | null;
+  /** What the comparison reports that is running; null: none is running, or it has reported nothing yet. */
+  readonly comparing: RecordedProgress | null;
+}
+
+/** Up to where the past was read; null: nothing was read, and the past is not new. */
+export interface Mark {
+  /** The number of the last journal entry. */
+  readonly entry: number;
+  /** The number of the oldest run of which the end is not known. */
+  readonly run: number;
+}
+
+export type Look =
+  | LedgerSeen
+  | { readonly is: 'absent' }
+  | { readonly is: 'unreadable'; readonly why: string };
+
+/** How many entries and runs are read in one look. */
+const READ_MAX = 1000;
+
+export function lookAt(path: string, mark: Mark | null): Look {
+  if (!existsSync(path)) return { is: 'absent' };
+  try {
+    const { overview, more } = readOverviewAnd(path, ({ journal, runs, letters }) => {
+      const after = mark?.entry ?? journal.newest(1)[0]?.number ?? 0;
+      const first = mark?.run ?? runs.last()?.number ?? 1;
+      const entries = journal.entries({ after, limit: READ_MAX });
+      return {
+        entries,
+        lastEntry: entries.at(-1)?.number ?? after,
+        // The newest run is always among them.
+        runs: runs.since(first, READ_MAX),
+        openLetters: letters.openCount(),
+      };
+    });
+    const verified = verifyPath(path);
+    const proof = VerifyStore.lastProof(verified);
+    return {
+      is: 'seen',
+      overview,
+      ...more,
+      proof: proof?.fingerprint === overview.migration.fingerprint ? proof : null,
+      comparing: VerifyStore.isInUse(verified) ? lastProgress(verified) : null,
+    };
+  } catch (error) {
+    if (!(error instanceof CosmigError)) throw error;
+    return { is: 'unreadable', why: redactText(`${error.message}: ${error.why}`) };
+  }
+}

@@ -1,0 +1,156 @@
+/** `cosmig watch --notify`: it sees what a run does, with the same ids, and what a dead run cannot notify. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { NOTIFICATION, type Notification } from '../../../src/report/json/notification.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { faultsOf } from '../../helpers/docs/json-schema.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { envOf, start, withSpec } from '../../helpers/migration/typed.ts';
+import { NotificationReceiver } from '../../helpers/notify/receiver.ts';
+import { freePort } from '../../helpers/process/free-port.ts';
+import { startCosmig, type CosmigProcess } from '../../helpers/process/cosmig-process.ts';
+import { runCosmig } from '../../helpers/run-cosmig.ts';
+import { until } from '../../helpers/wait.ts';
+
+async function filled(): Promise<Move> {
+  const move = await Move.open();
+  for (let n = 0; n < 10; n += 1)
+    await move.put({ id: `confidential-${n}`, customerId: `c${n}`, tenantId: `confidential-${n % 3}` });
+  return move;
+}
+
+/** Starts `cosmig watch`, and waits until it watches. */
+async function watching(
+  move: Move,
+  env: Readonly<Record<string, string>>,
+  ...argv: readonly string[]
+): Promise<CosmigProcess> {
+  const port = String(await freePort());
+  const watch = startCosmig(['watch', '--ledger', move.ledgerPath, '--port', port, ...argv], env);
+  const isServed = async (): Promise<boolean> => {
+    try {
+      return (await fetch(`http://127.0.0.1:${port}/metrics`)).ok;
+    } catch {
+      return false;
+    }
+  };
+  await until(isServed, { what: 'cosmig watch', timeoutMs: 20_000 });
+  return watch;
+}
+
+test('watch --notify: a whole migration that notifies as well -> the same events, with the same ids', async () => {
+  await using move = await filled();
+  await using receiver = await NotificationReceiver.open();
+  await using watch = await watching(move, { COSMIG_NOTIFY: receiver.url });
+  // The ledger does not say how a comparison ends that finds a difference or is refused.
+  const of = (one: Notification['from']): Notification[] =>
+    receiver.notifications.filter(
+      ({ from, event, command }) => from === one && !(event === 'end' && command === 'verify'),
+    );
+  const run = async (...argv: string[]): Promise<number> => {
+    const ran = await runCosmig(withSpec(argv), {
+      env: { ...envOf(move), COSMIG_NOTIFY: receiver.url },
+      clock: systemClock,
+    });
+    await until(() => of('watch').length === of('run').length, {
+      what: `${argv[0]} to be seen`,
+      timeoutMs: 20_000,
+    });
+    return ran.code;
+  };
+  expect(await run('copy')).toBe(0);
+  await move.target.item('confidential-2', 'confidential-2').delete();
+  expect(await run('verify', '--repair', '--deadline', '5s')).toBe(0);
+  expect(await run('cutover', '--on-fence', 'exit 7', '--on-abort', 'true')).toBe(3);
+  expect(await run('cutover', '--on-fence', 'true', '--quiet-for', '1s', '--watch-writes', '1s')).toBe(0);
+  watch.kill('SIGINT');
+  expect((await watch.ended).code).toBe(130);
+
+  const [byRun, byWatch] = [of('run'), of('watch')];
+  const shown = (one: Notification): unknown[] => [one.event, one.phase, one.cutover, one.id, one.command];
+  expect(byWatch.map(shown)).toEqual(byRun.map(shown));
+  expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
+  for (const { body } of receiver.arrived) expect(body.toString()).not.toContain('confidential');
+}, 120_000);
+
+test('watch --notify: the run is killed -> notified, also by a watch that begins later, with the same id', async () => {
+  await using move = await filled();
+  await using receiver = await NotificationReceiver.open();
+  expect((await runCosmig(withSpec(['copy']), { env: envOf(move), clock: systemClock })).code).toBe(0);
+  const ended = (): Notification[] => receiver.notifications.filter(({ event }) => event === 'end');
+  const log = join(dirname(move.ledgerPath), 'log');
+  {
+    await using watch = await watching(
+      move,
+      { COSMIG_NOTIFY: receiver.url },
+      '--notify-command',
+      `cat >> ${log}; env >> ${log}`,
+    );
+    await using tail = start(move, 'tail');
+    const runs = (): boolean => {
+      using ledger = Ledger.openReadonly(move.ledgerPath);
+      return ledger.runs.last()?.command === 'tail';
+    };
+    await until(runs, { what: 'the run', timeoutMs: 20_000 });
+    tail.kill('SIGKILL');
+    expect((await tail.ended).code).toBe(-1);
+    await until(() => ended().length === 1, { what: 'the notification', timeoutMs: 20_000 });
+    expect(ended()).toMatchObject([
+      {
+        from: 'watch',
+        command: 'tail',
+        migration: 'shop/orders -> shop/by-tenant',
+        text: 'cosmig tail was killed or crashed; cosmig status shows how to continue',
+        phase: 'tailing',
+        end: { outcome: 'crashed', exitCode: null, error: null },
+      },
+    ]);
+    await until(() => readFileSync(log, 'utf8').includes('COSMIG_SOURCE=shop/orders\n'), {
+      what: 'the command',
+    });
+    expect(readFileSync(log, 'utf8')).toContain(receiver.arrived.at(-1)?.body.toString());
+    watch.kill('SIGTERM');
+    expect((await watch.ended).code).toBe(143);
+  }
+  // After a reboot, the watch begins after the crash. Another run makes it a thing of the past.
+  await using again = await watching(move, { COSMIG_NOTIFY: receiver.url });
+  await until(() => ended().length === 2, { what: 'the notification', timeoutMs: 20_000 });
+  expect(ended()[1]?.id).toBe(ended()[0]?.id);
+  const next = ['tail', '--until-caught-up'];
+  expect((await runCosmig(withSpec(next), { env: envOf(move), clock: systemClock })).code).toBe(0);
+  await until(() => ended().length === 3, { what: 'the end', timeoutMs: 20_000 });
+  expect(ended()[2]?.end).toMatchObject({ outcome: 'done', exitCode: 0 });
+  expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
+  again.kill('SIGINT');
+}, 120_000);
+
+test('watch --notify: an old proof -> notified at doubling ages, until a new one', async () => {
+  await using move = await filled();
+  await using receiver = await NotificationReceiver.open();
+  const run = async (...argv: string[]): Promise<number> =>
+    (await runCosmig(withSpec(argv), { env: envOf(move), clock: systemClock })).code;
+  expect(await run('copy')).toBe(0);
+  expect(await run('verify')).toBe(0);
+  await using _watch = await watching(move, { COSMIG_NOTIFY: receiver.url }, '--proof-age', '2s');
+  const old = (): Notification[] => receiver.notifications.filter(({ event }) => event === 'proof-old');
+  await until(() => old().length === 2, { what: 'the second notification', timeoutMs: 20_000 });
+  expect(old().map(({ proofAge }) => proofAge?.seconds)).toEqual([
+    expect.toSatisfy((seconds) => seconds >= 2 && seconds < 4),
+    expect.toSatisfy((seconds) => seconds >= 4 && seconds < 8),
+  ]);
+  expect(await run('verify')).toBe(0);
+  await until(() => old().length > 2, { what: 'the new proof to be old', timeoutMs: 20_000 });
+  const events = receiver.notifications.map(({ event, proofAge }) => proofAge?.proof ?? event);
+  expect(events.indexOf('proof')).toBeGreaterThan(0);
+  expect(old().at(-1)?.proofAge?.proof).not.toBe(old()[0]?.proofAge?.proof);
+}, 120_000);
+
+test.each([
+  [['--notify', 'http://example.com'], 'the URL of --notify is not valid'],
+  [['--notify', 'https://example.com', '--proof-age', 'soon'], '--proof-age'],
+])('watch %j -> exit code 2, and no page', async (argv, message) => {
+  const ran = await runCosmig(['watch', '--ledger', 'x.db', ...argv], { clock: systemClock });
+  expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(message)]);
+});
