@@ -45,10 +45,10 @@ export const copy: Command<typeof OPTIONS> = {
       return runDryRun(context);
     }
     const { loadLedgerPath } = await import('../spec/load.ts');
-    const { runToGoal } = await import('../report/runs/run-engine.ts');
+    const { runCopy } = await import('../report/runs/run-copy.ts');
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
       withNotices(context, 'copy', async (observer) =>
-        runToGoal(context, { command: 'copy', goal: 'copy', observer, adoptsTarget: adoptTarget }),
+        runCopy(context, { observer, adoptsTarget: adoptTarget }),
       ),
     );
   },

@@ -39,7 +39,10 @@ export async function prepare(
     // What is found in the target has to be accepted as well. So both are accepted together, when it was counted.
     if (!adopts) refuseWarnings(inspection, spec);
     if (adopts && inspection.target !== null)
-      refuseLiveLedger(await reservationIn(parts, inspection.target), ledgerName);
+      refuseLiveLedger(await reservationIn(parts, inspection.target), {
+        name: ledgerName,
+        path: spec.ledger,
+      });
     for (const { message, why } of inspection.warnings) say(`warning: ${message}; ${why}`);
     for (const note of inspection.notes) say(note);
     const { source, deletes } = inspection;

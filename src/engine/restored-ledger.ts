@@ -20,7 +20,7 @@ export function checkRestored(
   if (missed.phase === 'committed' && phase !== 'committed') {
     throw new NotReadyError('this ledger is from before the migration was committed', {
       why: 'an older copy of it was restored; the target is in use, and nothing may be replicated to it',
-      hint: 'restore the newest copy of the ledger',
+      hint: 'restore the newest copy of the ledger; only if the application uses the source again, begin a new ledger: another --ledger, and --adopt-target',
     });
   }
   for (const { number, sweepPending } of ledger.leases.live())

@@ -76,6 +76,11 @@ export type JournalEvent =
   | { readonly event: 'late write watch ended'; readonly isForgotten: boolean }
   /** The ledger begins with a target that another ledger or another tool has filled (`--adopt-target`). */
   | { readonly event: 'adoption begun' }
+  /**
+   * After the copy into an adopted target, both sides were compared. `left`: documents that only the target has, and that
+   * nothing shows to be copies.
+   */
+  | { readonly event: 'adoption compared'; readonly left: number }
   /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
@@ -124,7 +129,9 @@ export class Journal {
         "SELECT * FROM journal WHERE event = 'phase committed' ORDER BY number DESC LIMIT 1",
       ),
       eventsAfter: database.prepare<[number], Columns>('SELECT DISTINCT event FROM journal WHERE number > ?'),
-      adoption: database.prepare<[], Columns>("SELECT 1 FROM journal WHERE event = 'adoption begun' LIMIT 1"),
+      adoption: database
+        .prepare<[], string>("SELECT DISTINCT event FROM journal WHERE event LIKE 'adoption %'")
+        .pluck(),
       lastStop: database
         .prepare<[], string>(
           `SELECT event FROM journal WHERE event IN ('phase fencing', 'writers resumed')
@@ -141,7 +148,7 @@ export class Journal {
   /** Records, once, that the migration begins with a target that others have filled. Durable. */
   beginAdoption(nowMs: number): void {
     this.#transactions.durable(() => {
-      if (!this.adopts()) this.append({ event: 'adoption begun' }, nowMs);
+      if (this.adoption() === null) this.append({ event: 'adoption begun' }, nowMs);
     });
   }
 
@@ -173,9 +180,14 @@ export class Journal {
     return { atMs, stoppedMs, likeSource, proof, repaired, since: new Set(since) };
   }
 
-  /** Whether the migration begins with a target that others have filled. */
-  adopts(): boolean {
-    return this.#sql.adoption.get() !== undefined;
+  /**
+   * Whether the migration began with a target that others have filled; null: no, it was empty. `to be compared`: yes, and
+   * the comparison that follows its copy was not made yet.
+   */
+  adoption(): 'to be compared' | 'compared' | null {
+    const events = this.#sql.adoption.all();
+    if (events.length === 0) return null;
+    return events.includes('adoption compared') ? 'compared' : 'to be compared';
   }
 
   /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */
@@ -201,6 +213,7 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'application switched': true,
   'late write watch ended': true,
   'adoption begun': true,
+  'adoption compared': true,
   'ledger restored': true,
   'dead letters discarded': true,
 };

@@ -11,6 +11,7 @@ import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Verdict } from '../verify/verdict.ts';
+import type { VerifyParts } from '../verify/verify.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
 /**
@@ -18,6 +19,15 @@ import { isAfterRepair, suspectsOf } from './compare.ts';
  * repair`: the same, recorded as made after a repair. `what differed`: only the documents that differed before.
  */
 export type Extent = 'as asked' | 'all' | 'all after a repair' | 'what differed';
+
+/** Returns what a comparison of this extent is asked for. */
+export function optionsOf(extent: Extent): Pick<VerifyParts, 'fresh' | 'again' | 'afterRepair'> {
+  return {
+    fresh: extent.startsWith('all'),
+    again: extent === 'what differed',
+    afterRepair: extent === 'all after a repair' || extent === 'what differed',
+  };
+}
 
 /**
  * How often to repair and compare again. The application may delete documents while a repair runs; the next round

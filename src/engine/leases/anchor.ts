@@ -45,7 +45,7 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
               anchor,
               copiedLsn: null,
               // Documents that others have written into the target may be in slots where they do not belong.
-              sweepPending: ledger.journal.adopts(),
+              sweepPending: ledger.journal.adoption() !== null,
             });
           });
         }

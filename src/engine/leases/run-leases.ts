@@ -49,7 +49,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
   if (phase === 'new') {
-    if (ledger.journal.adopts()) await adoptTarget(parts);
+    if (ledger.journal.adoption() !== null) await adoptTarget(parts);
     enter(context, { phase: 'copying' });
   }
   tasks.start(async () => promoter.retryWaiting(reading));

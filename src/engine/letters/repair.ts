@@ -43,12 +43,23 @@ export async function repairEach(
 /** Repairs one document, and commits the repair. */
 async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<void> {
   const identity = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
+  if (await isStranger(context, identity)) return;
   const unit = await reapply(context, identity);
   for (const key of seenAt) {
     const slot = { hash: hashOf(name[0] ?? null, key), key };
     await removeStray(context, unit, { identity, slot });
   }
   unit.commit(null);
+}
+
+/**
+ * Whether a document of an adopted target is not a copy, as far as can be shown. The map has every document that may be
+ * one. What neither the map nor the source knows was left out of the map, or was written by another process since.
+ */
+async function isStranger(context: RunContext, identity: SourceIdentity): Promise<boolean> {
+  const { ledger, pending, source } = context;
+  if (ledger.journal.adoption() === null || pending.rowOf(identity.hash, null) !== null) return false;
+  return (await source.read(identity)) === 'gone';
 }
 
 /**

@@ -45,7 +45,7 @@ async function takeOver({ ledger, targetSide, spec, signal }: RunContext): Promi
   const { requests, facts, patience, timeoutMs } = targetSide;
   const reservation = new Reservation(requests, facts, { signal, timeoutMs, patience });
   const text = reservationOf(ledger, spec);
-  refuseLiveLedger(await reservation.read(), text.ledger);
+  refuseLiveLedger(await reservation.read(), { name: text.ledger, path: spec.ledger });
   await reservation.takeOver(text);
 }
 

@@ -74,8 +74,8 @@ export class MapRows {
   }
 
   #add(row: number, targetKey: readonly KeyComponent[]): void {
-    // The source version that the copy was made of is not known. Neither is its LSN: that of the target says nothing.
-    this.#segment.add({ hashes: this.#placement.hashes, targetKey, etag: null, lsn: null });
+    // The source version that the copy was made of is not known. An LSN of 0 is before that of every change.
+    this.#segment.add({ hashes: this.#placement.hashes, targetKey, etag: null, lsn: 0 });
     if (this.#content === null) return;
     this.#scan.hashContent(row, this.#content, 0);
     this.#segment.content(this.#content);

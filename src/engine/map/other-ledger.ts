@@ -3,16 +3,21 @@
  * there, or whose mover still runs, is never pushed aside. Two movers of one target would undo each other's work.
  */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { ReservationText } from '../../preflight/reservation.ts';
 import { LedgerError } from '../../lib/errors.ts';
 import { Ledger } from '../../state/ledger.ts';
 import { pathHere } from '../reservation-text.ts';
 
 /** Throws if the ledger that a reservation names exists on this machine, or if a process works with it. */
-export function refuseLiveLedger(found: ReservationText | undefined, own: string | undefined): void {
-  if (found === undefined || found.ledger === own) return;
+export function refuseLiveLedger(
+  found: ReservationText | undefined,
+  own: { readonly name: string | undefined; readonly path: string },
+): void {
+  if (found === undefined || found.ledger === own.name) return;
   const path = pathHere(found);
-  if (path === null) return;
+  // At its own path this ledger has replaced the other one, and it has the lock.
+  if (path === null || path === resolve(own.path)) return;
   const isRunning = Ledger.isRunning(path);
   if (!isRunning && !(existsSync(path) && Ledger.peek(path).ledgerName === found.ledger)) return;
   throw new LedgerError(`the target belongs to the migration of the ledger ${path}`, {

@@ -54,6 +54,7 @@ export class CutoverStory {
       case 'writers resumed':
         return step('writers resumed', 'the command of --on-abort has let the application write again');
       case 'adoption begun':
+      case 'adoption compared':
       case 'ledger restored':
       case 'dead letters discarded':
         return false;

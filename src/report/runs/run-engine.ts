@@ -50,21 +50,12 @@ export function skippedResult(command: string, spec: MigrationSpec): Result {
  */
 export async function runToGoal(
   context: SpecContext,
-  {
-    command,
-    goal,
-    observer,
-    adoptsTarget = false,
-  }: Omit<EngineRun, 'run' | 'view'> & { readonly goal: Goal; readonly adoptsTarget?: boolean | undefined },
+  { command, goal, observer }: Omit<EngineRun, 'run' | 'view'> & { readonly goal: Goal },
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
   return withMetricsFile(context, command, async () =>
-    runWithProgress(context, {
-      command,
-      observer,
-      run: async (parts) => run(goal, { ...parts, adoptsTarget }),
-    }),
+    runWithProgress(context, { command, observer, run: async (parts) => run(goal, parts) }),
   );
 }
 

@@ -8,11 +8,9 @@ import { CosmigError } from '../../lib/errors.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Verdict } from '../../verify/verdict.ts';
-import type { VerifyProgress } from '../../verify/verify.ts';
 import type { Extent } from '../../workflows/repair.ts';
-import type { CompareProgress } from '../json/results.ts';
 import { withMetricsFile } from '../metrics/during.ts';
-import { Speed, verifyLine } from '../live-line.ts';
+import { progressShower } from './compare-progress.ts';
 import { errorOfRun, refuseReport } from './report-file.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 import { runParts, skippedResult, type SpecContext } from './run-engine.ts';
@@ -50,6 +48,7 @@ async function runIt(
   const { spec } = parts;
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { verify } = await import('../../verify/verify.ts');
+  const { optionsOf } = await import('../../workflows/repair.ts');
   const { VerifyStore, verifyPath } = await import('../../verify/store.ts');
   const { Ledger } = await import('../../state/ledger.ts');
   // Every comparison holds the lock of the store of comparisons. A repair is a mover, so it holds the ledger lock too.
@@ -70,9 +69,8 @@ async function runIt(
     verify({
       ...parts,
       level,
-      fresh: extent.startsWith('all') || (extent === 'as asked' && fresh),
-      again: extent === 'what differed',
-      afterRepair: extent === 'all after a repair' || extent === 'what differed',
+      ...optionsOf(extent),
+      ...(extent === 'as asked' ? { fresh } : {}),
       deadlineMs,
       signal: within,
       onProgress: (progress) => {
@@ -112,14 +110,4 @@ async function runIt(
   const error = errorOfRun(unequal, reportError, (text) => out.note(text));
   const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
   return resultOrThrow(result, error, out);
-}
-
-function progressShower({ clock, out }: SpecContext): (progress: VerifyProgress) => void {
-  const speed = new Speed();
-  return (progress) => {
-    const { expected: _expected, budgetRu: _budgetRu, ...shown } = progress;
-    const picture: CompareProgress = shown;
-    const rates = speed.measure({ atMs: clock.monotonicMs(), documents: progress.source, ru: progress.ru });
-    out.progress(picture, (columns) => verifyLine(progress, rates, columns));
-  };
 }

@@ -178,6 +178,10 @@ export function eventText(entry: JournalEntry): string {
         : 'The watch for late writes ended';
     case 'adoption begun':
       return 'The migration began with a target that was not empty';
+    case 'adoption compared':
+      return entry.left === 0
+        ? 'Both sides of the adopted target were compared, and are equal'
+        : `Both sides of the adopted target were compared; only the target has ${pluralize(entry.left, 'document')}`;
     case 'ledger restored':
       return 'The ledger was restored from an older copy';
     case 'dead letters discarded':

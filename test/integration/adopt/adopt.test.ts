@@ -1,21 +1,42 @@
 /** A target that another ledger or another tool has filled is adopted by a new ledger. */
-import { renameSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { copyFileSync, existsSync, renameSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Container } from '@azure/cosmos';
-import type { RunParts, RunSnapshot } from '../../../src/engine/run.ts';
+import { describe, expect, test } from 'vitest';
+import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import type { CosmigError } from '../../../src/lib/errors.ts';
+import { RESERVATION_ID } from '../../../src/preflight/reservation.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { MoverLock } from '../../../src/state/lock.ts';
+import { completeAdoption, isComparisonDue } from '../../../src/workflows/adopt.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig, typed, SPEC } from '../../helpers/migration/typed.ts';
 
-const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}`, n });
+const order = (n: number, more: object = {}): Order => ({
+  id: `o${n}`,
+  customerId: `c${n % 3}`,
+  tenantId: `t${n % 2}`,
+  n,
+  ...more,
+});
 const orders = Array.from({ length: 60 }, (_, n) => order(n));
-const AVAD = { settings: { avad: true } };
+/** Pages of about five documents, so that there is something between two of them. */
+const AVAD = { settings: { avad: true, pageBytes: 2000 } };
 
-/** What `copy --adopt-target` does, with `--yes` or without. */
-async function adopt(
-  move: Move,
-  { yes = true, ...parts }: Partial<RunParts> & { readonly yes?: boolean } = {},
-): Promise<RunSnapshot> {
-  return move.run('copy', { adoptsTarget: true, flags: { yes: [String(yes)] }, ...parts });
+type Adopting = Partial<RunParts> & {
+  readonly yes?: boolean;
+  readonly flags?: Record<string, readonly string[]>;
+};
+
+/** What the engine does for `copy --adopt-target`, with `--yes` or without. */
+async function adopt(move: Move, { yes = true, flags, ...parts }: Adopting = {}): Promise<RunSnapshot> {
+  return move.run('copy', { adoptsTarget: true, flags: { yes: [String(yes)], ...flags }, ...parts });
+}
+
+async function complete(move: Move, parts: Partial<RunParts> = {}): Promise<boolean> {
+  return completeAdoption(move.parts(parts), () => {});
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<CosmigError> {
@@ -25,10 +46,19 @@ async function refusalOf(work: Promise<unknown>): Promise<CosmigError> {
   );
 }
 
-/** Loses the ledger: it is at another place, where nothing looks for it. */
-function lose(move: Move): void {
+/** Ends a run when it passes a point for the nth time. */
+function crashAt(wanted: CrashPoint, nth = 1): (point: CrashPoint) => void {
+  let passed = 0;
+  return (point) => {
+    if (point === wanted) passed += 1;
+    if (passed === nth) throw new Error('the process ends here');
+  };
+}
+
+/** Loses the ledger: its files are elsewhere, where nothing looks for them. */
+function lose({ ledgerPath }: Move): void {
   for (const end of ['', '-lock', '-mark'])
-    renameSync(`${move.ledgerPath}${end}`, `${move.ledgerPath}.lost${end}`);
+    if (existsSync(ledgerPath + end)) renameSync(ledgerPath + end, `${ledgerPath}.lost${end}`);
 }
 
 /** The documents of a side with their etags, which change with every write. */
@@ -37,23 +67,246 @@ async function versions(side: Container): Promise<string[]> {
   return resources.map(({ id, _etag }) => `${id} ${_etag}`).toSorted();
 }
 
-test('the ledger is lost after the copy -> the counts are shown, nothing is written without --yes, and copies stay as they are', async () => {
+async function expectEqual(move: Move): Promise<void> {
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}
+
+describe('a lost ledger', () => {
+  test('after the copy -> counts, and nothing is written without --yes; copies that are right stay untouched', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await move.run('copy');
+    lose(move);
+    const before = await versions(move.target);
+    for (const parts of [{ adoptsTarget: true }, { adoptsTarget: true }, {}]) {
+      expect(await refusalOf(move.run('copy', { flags: { yes: ['false'] }, ...parts }))).toMatchObject({
+        exitCode: 3,
+        message: 'the target shop/by-tenant has 60 documents that this ledger has not copied',
+        details: { same: 60, different: 0, wrongSlot: 0, missing: 0, extra: 0, strangers: 0 },
+      });
+    }
+    expect(await versions(move.target)).toEqual(before);
+    // The ledger has begun, so --adopt-target is not needed again.
+    await move.run('copy');
+    expect(await complete(move)).toBe(true);
+    expect(await versions(move.target)).toEqual(before);
+    await move.put(order(1, { tenantId: 'moved' }));
+    await move.source.item('o2', 'c2').delete();
+    expect((await move.run('catch-up')).sweepPending).toBe(false);
+    await expectEqual(move);
+  });
+
+  test('in the middle of the copy -> its reservation is taken over, and only what is missing is created', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await expect(move.run('copy', { onPoint: crashAt('committed', 3) })).rejects.toThrow('ends here');
+    const before = (await versions(move.target)).filter((one) => !one.startsWith(RESERVATION_ID));
+    expect(before.length).toBeGreaterThan(0);
+    expect(before.length).toBeLessThan(60);
+    const ofOther = await refusalOf(adopt(move, { flags: { ledger: [`${move.ledgerPath}.new`] } }));
+    expect(ofOther).toMatchObject({
+      exitCode: 7,
+      message: `the target belongs to the migration of the ledger ${move.ledgerPath}`,
+    });
+    lose(move);
+    await move.put(order(3, { n: 'changed since' }));
+    const { documents } = await adopt(move);
+    expect(documents.written).toBe(
+      60 - before.length + (before.some((one) => one.startsWith('o3 ')) ? 1 : 0),
+    );
+    const after = await versions(move.target);
+    expect(after.join()).not.toContain(RESERVATION_ID);
+    expect(after).toEqual(expect.arrayContaining(before.filter((one) => !one.startsWith('o3 '))));
+    expect(await complete(move)).toBe(true);
+    await expectEqual(move);
+  });
+
+  test('in the tail, while the application writes -> moves, deletes and changes since are in the target', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await move.run('copy');
+    await move.put(order(1, { tenantId: 'moved' }), order(70));
+    await move.run('catch-up');
+    lose(move);
+    // While no ledger watches.
+    await move.source.item('o4', 'c1').delete();
+    await move.put(order(1, { tenantId: 'moved again' }), order(5, { n: 'changed' }), order(71));
+    const pause = new AbortController();
+    const application = (async () => {
+      for (let n = 0; !pause.signal.aborted; n += 1) {
+        await move.put(order(n % 40, { n: `version ${n}`, tenantId: `t${n % 5}` }), order(100 + n));
+        if (n % 7 === 6) await move.source.item(`o${100 + n}`, `c${(100 + n) % 3}`).delete();
+        await delay(5);
+      }
+    })();
+    await adopt(move);
+    const compared = complete(move);
+    await delay(500);
+    pause.abort();
+    await application;
+    expect(await compared).toBe(true);
+    expect((await move.run('catch-up')).sweepPending).toBe(false);
+    await expectEqual(move);
+    await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  });
+
+  test('its mover still runs -> refused', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await expect(move.run('copy', { onPoint: crashAt('committed', 3) })).rejects.toThrow('ends here');
+    // The file was deleted under the mover, which has the lock.
+    lose(move);
+    const lock = MoverLock.take(move.ledgerPath);
+    const refusal = await refusalOf(adopt(move, { flags: { ledger: [`${move.ledgerPath}.new`] } }));
+    expect(refusal).toMatchObject({ exitCode: 7, why: expect.stringContaining('a cosmig is working with') });
+    lock.release();
+    await adopt(move, { flags: { ledger: [`${move.ledgerPath}.new`] } });
+  });
+});
+
+describe('a target that another tool has filled', () => {
+  /** Copies that an upsert has lost, stale, moved and extra ones, and documents of other origin. */
+  async function fill(move: Move): Promise<void> {
+    const twin = { id: 'twin', tenantId: 't0' };
+    await move.put(...orders, { ...twin, customerId: 'c1' }, { ...twin, customerId: 'c2' });
+    const documents = [
+      ...orders.filter(({ n }) => Number(n) % 10 !== 9),
+      { ...twin, customerId: 'c2' },
+      order(3, { n: 'stale' }),
+      order(5, { tenantId: 'old key' }),
+      order(200),
+    ];
+    for (const one of documents) await move.target.items.upsert(one);
+    // The copy of o6 is only where o6 was before.
+    await move.target.item('o6', 't0').delete();
+    await move.target.items.upsert(order(6, { tenantId: 'old key' }));
+    // Not copies: without a customer no source document can have been their original.
+    await move.target.items.upsert({ id: 'settings', tenantId: 't0', colour: 'red' });
+    await move.target.item('o7', 't1').delete();
+    await move.target.items.upsert({ id: 'o7', tenantId: 't1', note: 'not an order' });
+  }
+
+  test('each document ends where it belongs, strangers stay, and nothing is overwritten unseen', async () => {
+    await using move = await Move.open(AVAD);
+    await fill(move);
+    const shown = await typed(move, 'copy', ...SPEC, '--adopt-target');
+    expect(shown.code).toBe(3);
+    expect(shown.stderr).toContain('has 58 documents that this ledger has not copied');
+    expect(shown.stderr).toContain(
+      '51 up to date, 1 with other content, 2 under another key, 2 whose document is not in the source, 2 that no',
+    );
+    const done = await cosmig(move, 'copy');
+    // The lost twin and o7 are dead letters, since their slots are taken.
+    expect(done.code).toBe(5);
+    expect(done.stderr).toContain('2 documents are not in the target');
+    expect(done.stderr).toContain(
+      '2 documents of the target stay, because nothing shows that they are copies',
+    );
+    const letters = await typed(move, 'dead-letters', 'list', '--json');
+    expect(letters.stdout).toContain('"collision"');
+    expect(letters.stdout).toContain('"foreign-document"');
+    const target = await move.documents(move.target);
+    const strangers = target.filter(({ customerId }) => customerId === undefined);
+    expect(strangers.map(({ id }) => id).toSorted()).toEqual(['o7', 'settings']);
+    const dead = (one: Order): boolean =>
+      one.id === 'o7' || (one.id === 'twin' && one['customerId'] === 'c1');
+    const source = await move.documents(move.source);
+    expect(target.filter((one) => !strangers.includes(one))).toEqual(source.filter((one) => !dead(one)));
+    // Repairs leave strangers too, and the next copy does not compare again.
+    expect((await cosmig(move, 'verify', '--repair')).code).toBe(4);
+    expect(isComparisonDue(move.ledgerPath)).toBe(false);
+    expect((await move.documents(move.target)).length).toBe(target.length);
+  });
+
+  test('under derived keys -> contents are compared as they would be written', async () => {
+    const flags = { derive: ['/pk={tenantId}-{customerId}'] };
+    await using move = await Move.open({ ...AVAD, flags, target: { partitionKey: '/pk' } });
+    await move.put(...orders);
+    await move.run('copy');
+    lose(move);
+    const stranger = order(8, { pk: 'by hand' });
+    await move.target.items.upsert(stranger);
+    const refusal = await refusalOf(adopt(move, { yes: false }));
+    expect(refusal).toMatchObject({
+      details: { same: 60, different: 0, missing: 0, extra: 0, strangers: 1 },
+    });
+    const { documents } = await adopt(move);
+    expect(documents.written).toBe(0);
+  });
+
+  test('an empty target -> it is a copy like any other', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await adopt(move);
+    expect(await complete(move)).toBe(true);
+    await expectEqual(move);
+  });
+});
+
+describe('a crash', () => {
+  test.each([
+    ['anchored', 1],
+    ['map-page', 1],
+    ['map-page', 4],
+    ['index-step', 1],
+    ['page-read', 2],
+    ['intended', 2],
+    ['outcomes-known', 2],
+    ['committed', 2],
+    ['anchor-reached', 1],
+  ] as const)('of the adoption at "%s" (%i) -> the same command continues', async (point, nth) => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await expect(move.run('copy', { onPoint: crashAt('committed', 4) })).rejects.toThrow('ends here');
+    lose(move);
+    await move.put(order(1, { tenantId: 'moved' }), order(2, { n: 'changed' }));
+    await move.source.item('o4', 'c1').delete();
+    await expect(adopt(move, { onPoint: crashAt(point, nth) })).rejects.toThrow('ends here');
+    await adopt(move);
+    expect(await complete(move)).toBe(true);
+    await expectEqual(move);
+    expect(move.ledger(({ map }) => map.totals().strangers)).toBe(0);
+  });
+
+  test.each(['intended', 'removed', 'committed'] as const)(
+    'of the repair at "%s" -> the next copy compares again',
+    async (point) => {
+      await using move = await Move.open(AVAD);
+      await move.put(...orders);
+      await move.run('copy');
+      lose(move);
+      await move.source.item('o4', 'c1').delete();
+      await move.source.item('o5', 'c2').delete();
+      await adopt(move);
+      await expect(complete(move, { onPoint: crashAt(point) })).rejects.toThrow('ends here');
+      expect(isComparisonDue(move.ledgerPath)).toBe(true);
+      await move.run('copy');
+      expect(await complete(move)).toBe(true);
+      expect(isComparisonDue(move.ledgerPath)).toBe(false);
+      await expectEqual(move);
+    },
+  );
+});
+
+test('an older copy of a ledger whose migration was committed -> refused; a new ledger adopts the target', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await move.run('copy');
-  lose(move);
-  const before = await versions(move.target);
-  const refusal = await refusalOf(adopt(move, { yes: false }));
-  expect(refusal).toMatchObject({
-    exitCode: 3,
-    message: 'the target shop/by-tenant has 60 documents that this ledger has not copied',
-    details: { same: 60, different: 0, wrongSlot: 0, missing: 0, extra: 0, strangers: 0 },
+  const backup = `${move.ledgerPath}.backup`;
+  const kept = Ledger.openReadonly(move.ledgerPath);
+  kept.backup(backup);
+  kept.close();
+  await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  copyFileSync(backup, move.ledgerPath);
+  const refusal = await refusalOf(move.run('copy'));
+  expect(refusal).toMatchObject({ exitCode: 3, hint: expect.stringContaining('--adopt-target') });
+  // The application uses the source again.
+  await move.put(order(1, { n: 'written after the return' }));
+  const flags = { ledger: [`${move.ledgerPath}.new`] };
+  expect(await refusalOf(adopt(move, { flags: { ...flags, yes: ['false'] } }))).toMatchObject({
+    details: { same: 59, different: 1 },
   });
-  expect(await versions(move.target)).toEqual(before);
-  await adopt(move);
-  expect(await versions(move.target)).toEqual(before);
-  await move.put({ ...order(1), tenantId: 'moved' });
-  await move.source.item('o2', 'c2').delete();
-  await move.run('catch-up');
-  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  await adopt(move, { flags: { ...flags, yes: ['true'] } });
+  expect(await completeAdoption(move.parts({ flags }), () => {})).toBe(true);
+  await expectEqual(move);
 });
