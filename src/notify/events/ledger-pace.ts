@@ -23,8 +23,10 @@ export class LedgerPace {
   }
 
   look({ overview, comparing }: LedgerSeen): Happening | null {
-    const { lastRun: run, isRunning } = overview;
-    if (run === null || !isRunning || run.endedAtMs !== null) {
+    const { lastRun: run, isRunning, migration } = overview;
+    // After the commit nothing has to move.
+    const isOver = run?.endedAtMs !== null || migration.phase === 'committed';
+    if (run === null || !isRunning || isOver) {
       this.#run = null;
       return null;
     }
