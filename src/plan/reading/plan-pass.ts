@@ -84,7 +84,7 @@ const TIMING: PassTiming = { checkpointMs: 5000, pageSize: 1000, saveTimesMin: 2
 /** With `--exact` a checkpoint makes a run of sorted entries. Fewer and longer runs are read faster later. */
 const EXACT_CHECKPOINT_MS = 10_000;
 /** The version of what is measured. A pass of an older cosmig that measured otherwise is not resumed. */
-const MEASURE = 3;
+const MEASURE = 4;
 
 export async function readForPlan(parts: PlanPassParts): Promise<Measured> {
   using store = PlanStore.open(parts.path);

@@ -115,13 +115,7 @@ export class FrequentKeys {
   /** Takes the median weight from every counter, which removes about half of them. */
   #reduce(): void {
     const table = this.#table;
-    const every = Math.ceil(table.count / COUNTERS_DRAWN);
-    const drawn = new Float64Array(Math.ceil(table.count / every));
-    let n = 0;
-    table.each((at) => {
-      if (n % every === 0) drawn[n / every] = table.value(at, WEIGHT);
-      n += 1;
-    });
+    const drawn = table.draw(WEIGHT, COUNTERS_DRAWN);
     const taken = drawn.sort()[drawn.length >> 1] ?? 0;
     // Of a value that loses its counter, all documents are forgotten. A value that keeps it loses none.
     let forgotten = 0;

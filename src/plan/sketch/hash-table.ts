@@ -1,172 +1,203 @@
 /**
  * A hash table from a hash of 64 bits, given as two words, to a number of documents and some more numbers. It uses typed
  * arrays and linear probing, because a Map with a text as key costs several times as much for each document. Invariant: at
- * most five of eight buckets are taken; a bucket without documents is free.
+ * most five of eight records are taken; a record without documents is free.
+ *
+ * A document touches one record, because waiting for memory costs most. A record has the two words of the hash (8 bytes),
+ * the number of documents (8 bytes), and 8 bytes for each column. It is named by the index of its first 8 bytes.
  */
 import { assert } from '../../lib/assert.ts';
 
-const BUCKETS_MIN = 64;
-/** The share of the buckets that may be taken. With more, a search would look at many. */
+const RECORDS_MIN = 64;
+/** The share of the records that may be taken. With more, a search would look at many. */
 const LOAD_MAX = 5 / 8;
 /** The numbers at the start of a saved table: entries, columns, and numbers of its owner. */
 const COUNTS = 3;
+/** Where the number of documents and the first column are in a record. */
+const DOCUMENTS = 1;
+const COLUMNS = 2;
+
+/** Memory that a table has left, by its size. Tables are rebuilt all the time, and new memory makes work for the collector. */
+const spares = new Map<number, ArrayBuffer>();
 
 export class HashTable {
   count = 0;
   readonly columns: number;
-  #mask = 0;
-  /** The numbers of a bucket are next to each other: its documents, then its columns. */
   readonly #stride: number;
+  #mask = 0;
   #numbers = new Float64Array(0);
-  /**
-   * The two words of each hash, next to each other, so that both are in one line of the processor's cache. They are
-   * signed, because V8 allocates memory for a larger number whenever it is passed on.
-   */
-  #hashes = new Int32Array(0);
+  /** The same memory as words. They are signed, because V8 allocates memory for a larger number whenever it is passed on. */
+  #words = new Int32Array(0);
 
   constructor(columns: number) {
     this.columns = columns;
-    this.#stride = columns + 1;
-    this.#allocate(BUCKETS_MIN);
+    this.#stride = columns + COLUMNS;
+    this.#allocate(RECORDS_MIN);
   }
 
-  /** Adds documents with a hash; returns its bucket, which is valid until the next call. */
+  /** Adds documents with a hash; returns its record, which is valid until the next call. */
   addDocuments(high: number, low: number, documents = 1): number {
     const at = this.#search(high, low);
-    const index = at * this.#stride;
-    const before = this.#numbers[index] ?? 0;
-    this.#numbers[index] = before + documents;
+    const before = this.#numbers[at + DOCUMENTS] ?? 0;
+    this.#numbers[at + DOCUMENTS] = before + documents;
     if (before !== 0) return at;
-    this.#hashes[2 * at] = high;
-    this.#hashes[2 * at + 1] = low;
+    this.#words[2 * at] = high;
+    this.#words[2 * at + 1] = low;
     this.count += 1;
-    if (this.count <= this.#buckets * LOAD_MAX) return at;
-    this.rebuild(() => true);
+    if (this.count <= this.#size * LOAD_MAX) return at;
+    this.#move(2 * this.#size, () => true);
     return this.#search(high, low);
   }
 
-  /** Returns the bucket of a hash, or -1 if the table does not have it. */
+  /** Returns the record of a hash, or -1 if the table does not have it. */
   lookUp(high: number, low: number): number {
     const at = this.#search(high, low);
     return this.documentsAt(at) === 0 ? -1 : at;
   }
 
   documentsAt(at: number): number {
-    return this.#numbers[at * this.#stride] ?? 0;
+    return this.#numbers[at + DOCUMENTS] ?? 0;
   }
 
   value(at: number, column: number): number {
-    return this.#numbers[at * this.#stride + 1 + column] ?? 0;
+    return this.#numbers[at + COLUMNS + column] ?? 0;
   }
 
   add(at: number, column: number, more: number): void {
     const numbers = this.#numbers;
-    const index = at * this.#stride + 1 + column;
+    const index = at + COLUMNS + column;
     numbers[index] = (numbers[index] ?? 0) + more;
   }
 
   set(at: number, column: number, value: number): void {
-    this.#numbers[at * this.#stride + 1 + column] = value;
+    this.#numbers[at + COLUMNS + column] = value;
   }
 
   highOf(at: number): number {
-    return (this.#hashes[2 * at] ?? 0) >>> 0;
+    return (this.#words[2 * at] ?? 0) >>> 0;
   }
 
   lowOf(at: number): number {
-    return (this.#hashes[2 * at + 1] ?? 0) >>> 0;
+    return (this.#words[2 * at + 1] ?? 0) >>> 0;
   }
 
   each(visit: (at: number) => void): void {
-    for (let at = 0; at < this.#buckets; at += 1) if (this.documentsAt(at) !== 0) visit(at);
+    const end = this.#numbers.length;
+    for (let at = 0; at < end; at += this.#stride) if (this.documentsAt(at) !== 0) visit(at);
   }
 
-  /** Keeps the entries for which `keeps` returns true, and makes the table larger if they need it. */
+  /** Returns the values of about so many entries, which lie everywhere in the table. */
+  draw(column: number, about: number): Float64Array {
+    const every = Math.max(1, Math.floor(this.count / about)) * this.#stride;
+    const end = this.#numbers.length;
+    const values = new Float64Array(Math.ceil(end / every));
+    let drawn = 0;
+    for (let at = 0; at < end; at += every) {
+      if (this.documentsAt(at) === 0) continue;
+      values[drawn] = this.value(at, column);
+      drawn += 1;
+    }
+    return values.subarray(0, drawn);
+  }
+
+  /** Keeps the entries for which `keeps` returns true. It may change the columns of an entry that is kept. */
   rebuild(keeps: (at: number) => boolean): void {
-    this.each((at) => {
-      if (keeps(at)) return;
-      this.#numbers[at * this.#stride] = 0;
-      this.count -= 1;
-    });
-    const { count } = this;
-    const { numbers, hashes } = this.#entries();
-    let buckets = this.#buckets;
-    while (count > buckets * LOAD_MAX) buckets *= 2;
-    if (buckets > this.#buckets) this.#allocate(buckets);
-    else this.#numbers.fill(0);
-    this.#insert(numbers, hashes);
+    this.#move(this.#size, keeps);
   }
 
   /** Returns the table as bytes, together with numbers of its owner. */
   toBytes(owner: readonly number[]): Buffer {
-    const { numbers, hashes } = this.#entries();
     const head = Float64Array.of(this.count, this.columns, owner.length, ...owner);
-    return Buffer.concat([head, numbers, hashes].map(bytesOf));
+    const entries = new Int32Array(2 * this.count * this.#stride);
+    const words = this.#words;
+    let to = 0;
+    this.each((at) => {
+      const end = 2 * (at + this.#stride);
+      for (let from = 2 * at; from < end; from += 1) {
+        entries[to] = words[from] ?? 0;
+        to += 1;
+      }
+    });
+    return Buffer.concat([head, entries].map(bytesOf));
   }
 
   static fromBytes(bytes: Buffer): { readonly table: HashTable; readonly owner: readonly number[] } {
     // The copy begins at a multiple of eight bytes, as typed arrays must.
     const { buffer } = Uint8Array.from(bytes);
     const [count = 0, columns = 0, owned = 0] = new Float64Array(buffer, 0, COUNTS);
-    const headBytes = 8 * (COUNTS + owned);
-    assert(bytes.length === headBytes + count * (16 + 8 * columns), 'a saved table is whole');
     const table = new HashTable(columns);
-    while (count > table.#buckets * LOAD_MAX) table.#allocate(table.#buckets * 2);
-    const numbers = new Float64Array(buffer, headBytes, count * (columns + 1));
-    table.#insert(numbers, new Int32Array(buffer, headBytes + numbers.byteLength, 2 * count));
+    const headBytes = 8 * (COUNTS + owned);
+    assert(bytes.length === headBytes + 8 * count * table.#stride, 'a saved table is whole');
+    let size = RECORDS_MIN;
+    while (count > size * LOAD_MAX) size *= 2;
+    table.#allocate(size);
+    const entries = new Float64Array(buffer, headBytes);
+    const words = new Int32Array(buffer, headBytes);
+    for (let at = 0; at < entries.length; at += table.#stride) table.#insert(entries, words, at);
+    table.count = count;
     return { table, owner: [...new Float64Array(buffer, 8 * COUNTS, owned)] };
   }
 
-  get #buckets(): number {
+  /** How many records there are. */
+  get #size(): number {
     return this.#mask + 1;
   }
 
-  #allocate(buckets: number): void {
-    this.#mask = buckets - 1;
-    this.#numbers = new Float64Array(buckets * this.#stride);
-    this.#hashes = new Int32Array(2 * buckets);
+  /** Gives the table other memory, which is full of zeros. */
+  #allocate(size: number): void {
+    const sizeBytes = 8 * size * this.#stride;
+    const memory = spares.get(sizeBytes) ?? new ArrayBuffer(sizeBytes);
+    spares.delete(sizeBytes);
+    this.#mask = size - 1;
+    this.#numbers = new Float64Array(memory);
+    this.#words = new Int32Array(memory);
   }
 
-  /** Copies the entries one after the other. */
-  #entries(): { readonly numbers: Float64Array; readonly hashes: Int32Array } {
-    const stride = this.#stride;
-    const numbers = new Float64Array(this.count * stride);
-    const hashes = new Int32Array(2 * this.count);
-    let to = 0;
-    for (let at = 0; at < this.#buckets; at += 1) {
-      if (this.#numbers[at * stride] === 0) continue;
-      hashes[2 * to] = this.#hashes[2 * at] ?? 0;
-      hashes[2 * to + 1] = this.#hashes[2 * at + 1] ?? 0;
-      for (let i = 0; i < stride; i += 1) numbers[to * stride + i] = this.#numbers[at * stride + i] ?? 0;
-      to += 1;
-    }
-    return { numbers, hashes };
+  /** Moves the entries for which `keeps` returns true to other memory, with so many records. */
+  #move(size: number, keeps: (at: number) => boolean): void {
+    const kept = new HashTable(this.columns);
+    kept.#allocate(size);
+    this.each((at) => {
+      if (!keeps(at)) return;
+      kept.#insert(this.#numbers, this.#words, at);
+      kept.count += 1;
+    });
+    this.#numbers.fill(0);
+    spares.set(this.#numbers.byteLength, this.#numbers.buffer);
+    this.count = kept.count;
+    this.#mask = kept.#mask;
+    this.#numbers = kept.#numbers;
+    this.#words = kept.#words;
   }
 
-  /** Fills the empty table with entries that are different. */
-  #insert(numbers: Float64Array, hashes: Int32Array): void {
+  /** Copies an entry that the table does not have, from the memory of another one with the same columns. */
+  #insert(numbers: Float64Array, words: Int32Array, from: number): void {
+    const mask = this.#mask;
     const stride = this.#stride;
-    this.count = hashes.length / 2;
-    for (let from = 0; from < this.count; from += 1) {
-      const [high, low] = [hashes[2 * from] ?? 0, hashes[2 * from + 1] ?? 0];
-      const at = this.#search(high, low);
-      this.#hashes[2 * at] = high;
-      this.#hashes[2 * at + 1] = low;
-      for (let i = 0; i < stride; i += 1) this.#numbers[at * stride + i] = numbers[from * stride + i] ?? 0;
-    }
+    const into = this.#numbers;
+    let record = (words[2 * from + 1] ?? 0) & mask;
+    while (into[record * stride + DOCUMENTS] !== 0) record = (record + 1) & mask;
+    const at = record * stride;
+    // As a number, some hashes would not keep their bits.
+    this.#words[2 * at] = words[2 * from] ?? 0;
+    this.#words[2 * at + 1] = words[2 * from + 1] ?? 0;
+    for (let i = DOCUMENTS; i < stride; i += 1) into[at + i] = numbers[from + i] ?? 0;
   }
 
   #search(signedOrNot: number, word: number): number {
     const high = signedOrNot | 0;
     const low = word | 0;
-    // The low word is used: a sample keeps hashes whose high word is small.
     const mask = this.#mask;
     const stride = this.#stride;
     const numbers = this.#numbers;
-    const hashes = this.#hashes;
-    let at = low & mask;
-    while (numbers[at * stride] !== 0 && (hashes[2 * at + 1] !== low || hashes[2 * at] !== high))
-      at = (at + 1) & mask;
+    const words = this.#words;
+    // The low word is used: a sample keeps hashes whose high word is small.
+    let record = low & mask;
+    let at = record * stride;
+    while (numbers[at + DOCUMENTS] !== 0 && (words[2 * at + 1] !== low || words[2 * at] !== high)) {
+      record = (record + 1) & mask;
+      at = record * stride;
+    }
     return at;
   }
 }
