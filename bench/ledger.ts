@@ -43,6 +43,7 @@ export const SPEC: MigrationSpec = {
   deadLettersMax: 10_000,
   skipsIfRunning: false,
   metricsFile: null,
+  keepSourceForMs: null,
 };
 
 /** Fills `out` with eight words that look like hashes and depend only on `i`. */

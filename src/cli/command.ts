@@ -171,6 +171,8 @@ export interface Context<T extends OptionTable = OptionTable> {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** The turn of the migration in which the command works; absent: the first one (src/report/turns/in-turn.ts). */
+  readonly turn?: number | undefined;
 }
 
 /** The standard input: bytes from a pipe or a file, or what the operator types. */

@@ -1,5 +1,8 @@
 /** Every command, in the order in which help lists them. */
 import type { Command } from '../cli/command.ts';
+import { finish } from './back/finish.ts';
+import { reverse } from './back/reverse.ts';
+import { rollback } from './back/rollback.ts';
 import { completionOf } from './completion.ts';
 import { copy } from './copy.ts';
 import { cutover } from './cutover.ts';
@@ -24,6 +27,9 @@ const others: readonly Command[] = [
   tail,
   verify,
   cutover,
+  reverse,
+  rollback,
+  finish,
   status,
   watch,
   deadLettersList,

@@ -1,44 +1,19 @@
 /** `cosmig cutover`: switches the application to the target after a proof. Until the commit, the cutover can back out. */
 import type { Command } from '../cli/command.ts';
-import { UsageError } from '../lib/errors.ts';
 import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
-import { RUN_OPTIONS } from '../spec/fields.ts';
+import { RUN_OPTIONS, WAY_BACK_OPTIONS } from '../spec/fields.ts';
 import { readDuration } from '../spec/input/values.ts';
+import { switchOptions } from './back/switching.ts';
 
 const OPTIONS = {
-  writersStopped: { type: 'boolean', help: 'confirm that the application has stopped writing to the source' },
-  onFence: {
-    type: 'text',
-    value: 'COMMAND',
-    help: 'command that stops the writers; it ends when they have stopped',
-  },
-  deadline: {
-    type: 'duration',
-    default: '2m',
-    help: 'how long writers may be stopped before the commit; after that the cutover backs out',
-  },
-  quietFor: {
-    type: 'duration',
-    default: '5s',
-    help: 'how long the source must be without writes before the commit',
-  },
-  onCommit: { type: 'text', value: 'COMMAND', help: 'command that points the application to the target' },
-  onAbort: {
-    type: 'text',
-    value: 'COMMAND',
-    help: 'command that lets the application write to the source again',
-  },
-  watchWrites: {
-    type: 'duration',
-    default: '2m',
-    help: 'how long to watch the source for late writes after the commit',
-  },
+  ...switchOptions({ from: 'source', to: 'target' }),
   likeSource: {
     type: 'choices',
     choices: ['ttl', 'indexing', 'throughput'],
     help: 'after the commit, give the target these settings of the source, separated by commas',
   },
+  ...WAY_BACK_OPTIONS,
   ...PAGE_OPTIONS,
   ...NOTIFY_OPTIONS,
   ...RUN_OPTIONS,
@@ -66,35 +41,24 @@ export const cutover: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const { options, env, clock, out } = context;
-    const { onFence, onCommit, onAbort, writersStopped, likeSource } = options;
-    const { deadline: deadlineMs, quietFor: quietMs, watchWrites, watch } = options;
-    if (onFence === undefined && !writersStopped) {
-      throw new UsageError('cutover needs to know that writers are stopped', {
-        why: 'writes to the source after the last comparison would be lost',
-        hint: 'pass --on-fence COMMAND, or stop them yourself and pass --writers-stopped',
-      });
-    }
-    if (quietMs >= deadlineMs) {
-      throw new UsageError('--quiet-for is not shorter than --deadline', {
-        why: 'the writers would be stopped until the deadline, and the cutover would always back out',
-        hint: 'pass a longer --deadline, or a shorter --quiet-for',
-      });
-    }
-    const { loadSpec } = await import('../spec/load.ts');
-    const { operatorHooks } = await import('../workflows/hooks.ts');
+    const { inTurn } = await import('../report/turns/in-turn.ts');
     const { runCutoverWithProgress } = await import('../report/runs/run-cutover.ts');
-    const { spec } = loadSpec({ options, env, clock });
+    const { loadSpec } = await import('../spec/load.ts');
+    const { switchOrder } = await import('../report/turns/switch-order.ts');
+    const { options, clock, out } = context;
+    const { watch, watchWrites, likeSource } = options;
     // Before --watch served a page, it was the name of --watch-writes.
     const time = watch === undefined ? undefined : readDuration(watch);
     const isTime = typeof time === 'number';
+    const order = switchOrder(context, { command: 'cutover', watchMs: isTime ? time : watchWrites });
     if (isTime) out.note(`--watch ${watch} is taken for --watch-writes ${watch}; write that from now on`);
-    const hooks = operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out });
-    const watchMs = isTime ? time : watchWrites;
-    return withPage({ watch: isTime ? undefined : watch, ledger: () => spec.ledger }, context, async () =>
-      withNotices(context, 'cutover', async (observer) =>
-        runCutoverWithProgress(context, { ...hooks, deadlineMs, quietMs, watchMs, likeSource }, observer),
-      ),
-    );
+    return inTurn(context, 'forth', async (turned) => {
+      const { spec } = loadSpec({ options, env: context.env, clock, turn: turned.turn });
+      return withPage({ watch: isTime ? undefined : watch, ledger: () => spec.ledger }, turned, async () =>
+        withNotices(turned, 'cutover', async (observer) =>
+          runCutoverWithProgress(turned, { ...order, likeSource }, { command: 'cutover', observer }),
+        ),
+      );
+    });
   },
 };

@@ -27,13 +27,16 @@ export const tail: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
+    const { inTurn } = await import('../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');
     const { runToGoal } = await import('../report/runs/run-engine.ts');
     const { untilCaughtUp, watch } = context.options;
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
-    return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
-      withNotices(context, 'tail', async (observer) =>
-        runToGoal(context, { command: 'tail', goal, observer }),
+    return inTurn(context, 'forth', async (turned) =>
+      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+        withNotices(turned, 'tail', async (observer) =>
+          runToGoal(turned, { command: 'tail', goal, observer }),
+        ),
       ),
     );
   },

@@ -13,6 +13,10 @@ const OPTIONS = {
     help: 'count compares the number of documents, digest the content of every document',
   },
   fresh: { type: 'boolean', help: 'start from scratch instead of resuming an interrupted verify' },
+  reverse: {
+    type: 'boolean',
+    help: 'compare in the other direction after a cutover, while cosmig reverse runs',
+  },
   repair: {
     type: 'boolean',
     help: 'fix differing documents from the source, then compare again; replicates while it runs, so stop cosmig tail first; writes to the target',
@@ -48,18 +52,20 @@ export const verify: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const { level, fresh, repair, deadline: deadlineMs, report, watch } = context.options;
+    const { inTurn } = await import('../report/turns/in-turn.ts');
+    const { loadLedgerPath } = await import('../spec/load.ts');
+    const { runVerifyWithProgress } = await import('../report/runs/run-verify.ts');
+    const { level, fresh, repair, deadline: deadlineMs, report, watch, reverse } = context.options;
     if (repair && level === 'count') {
       throw new UsageError('--repair and --level count were both given', {
         why: 'a count does not name the documents that differ',
         hint: 'remove --level',
       });
     }
-    const { loadLedgerPath } = await import('../spec/load.ts');
-    const { runVerifyWithProgress } = await import('../report/runs/run-verify.ts');
-    return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>
-      withNotices(context, 'verify', async (observer) =>
-        runVerifyWithProgress(context, { level, fresh, repair, deadlineMs, report }, observer),
+    const order = { level, fresh, repair, deadlineMs, report };
+    return inTurn(context, reverse ? 'back' : 'forth', async (turned) =>
+      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+        withNotices(turned, 'verify', async (observer) => runVerifyWithProgress(turned, order, observer)),
       ),
     );
   },

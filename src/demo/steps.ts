@@ -156,7 +156,7 @@ export class Steps {
     const out = this.#begin(line);
     const times = { deadlineMs: DEADLINE_MS, quietMs: QUIET_MS, watchMs: QUIET_MS };
     const order = { ...hooks, ...times, likeSource: ['throughput'] } as const;
-    return out.json(await runCutoverWithProgress(this.#contextFor(out), order));
+    return out.json(await runCutoverWithProgress(this.#contextFor(out), order, { command: 'cutover' }));
   }
 
   /** Prints the command line of a step; returns the reporter of the step. */

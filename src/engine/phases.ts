@@ -9,6 +9,7 @@
 import { InternalError } from '../lib/errors.ts';
 import type { PhaseEntry } from '../state/journal.ts';
 import type { Phase } from '../state/migration.ts';
+import type { NextTurn } from '../state/turns/next-turn.ts';
 import type { RunContext } from './context.ts';
 
 const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
@@ -26,12 +27,19 @@ export function phaseOf({ ledger }: Pick<RunContext, 'ledger'>): Phase {
   return ledger.migration.read().phase;
 }
 
-/** Moves the migration to another phase. Durable. */
-export function enter({ ledger, clock }: Pick<RunContext, 'ledger' | 'clock'>, entry: PhaseEntry): void {
+/**
+ * Moves the migration to another phase. `next`: what a commit leaves for the next turn; null if there is no way back.
+ * Durable.
+ */
+export function enter(
+  { ledger, clock }: Pick<RunContext, 'ledger' | 'clock'>,
+  entry: PhaseEntry,
+  next: NextTurn | null = null,
+): void {
   const from = phaseOf({ ledger });
   if (!MOVES[from].includes(entry.phase))
     throw new InternalError(`no way leads from ${from} to ${entry.phase}`);
-  ledger.migration.enter(entry, clock.now());
+  ledger.migration.enter(entry, clock.now(), next);
   ledger.noteProgress();
 }
 

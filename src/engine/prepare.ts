@@ -13,7 +13,9 @@ import {
   refuseWarnings,
   type InspectParts,
 } from '../preflight/inspect.ts';
+import type { TurnSpec } from '../spec/migration-spec.ts';
 import { refuseLiveLedger } from './map/other-ledger.ts';
+import { openTurn } from './turn/begin-turn.ts';
 import type { Goal } from './progress/snapshot.ts';
 import { reservationOf } from './reservation-text.ts';
 
@@ -62,6 +64,7 @@ export async function prepare(
     }
     return { ledger, containers: { source, target, deletes } };
   }
+  if (spec.turn !== undefined) return prepareTurn(spec.turn, parts, nowMs);
   // A missing ledger is reported first, because reading the containers may wait for an account that does not answer.
   if (goal !== 'copy') refuseMissingLedger(spec.ledger);
   const { source, target } = await readBoth(parts);
@@ -76,6 +79,15 @@ export async function prepare(
     ledger,
     containers: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
   };
+}
+
+/** Opens the ledger of a turn, which is made from that of the turn before. */
+async function prepareTurn(turn: TurnSpec, parts: InspectParts, nowMs: number): Promise<Prepared> {
+  const { source, target } = await readBoth(parts);
+  const there = orMissing(target, parts);
+  const ledger = openTurn(parts.spec, turn, { source, target: there, nowMs });
+  const deletes = must(ledger.migration.read().deletes, 'a turn begins with its mode');
+  return { ledger, containers: { source, target: there, deletes } };
 }
 
 function orMissing(target: ContainerFacts | null, { spec }: InspectParts): ContainerFacts {

@@ -46,6 +46,21 @@ export abstract class CosmigError extends Error {
   }
 }
 
+/** Returns the same error with each of its texts changed. */
+export function rephrased(error: CosmigError, change: (text: string) => string): CosmigError {
+  const { message, why, hint, problems } = error;
+  const copy = Object.create(
+    Object.getPrototypeOf(error) as object,
+    Object.getOwnPropertyDescriptors(error),
+  ) as CosmigError;
+  return Object.assign(copy, {
+    message: change(message),
+    why: change(why),
+    hint: change(hint),
+    problems: problems.map((problem) => mapProblem(problem, change)),
+  });
+}
+
 /** The command line or the spec is wrong. */
 export class UsageError extends CosmigError {
   readonly code = 'usage';

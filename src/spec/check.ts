@@ -67,6 +67,7 @@ export function check(problems: ProblemList, surroundings: Surroundings): Checke
   };
   const ledger = problems.one('ledger', readFile);
   const metricsFile = problems.one('metricsFile', readMetricsFile);
+  const keepSourceForMs = problems.one('keepSourceFor', values.readKeepTime);
   if (source !== undefined && target !== undefined && connections !== undefined) {
     refuseSame(
       { ...source, endpoint: connections.source.endpoint },
@@ -81,6 +82,7 @@ export function check(problems: ProblemList, surroundings: Surroundings): Checke
     source: { endpoint: reached.source.endpoint, ...known.source },
     target: { endpoint: reached.target.endpoint, ...known.target },
     ledger: resolve(folder, ledger ?? defaultLedger(known.source, known.target)),
+    keepSourceForMs: keepSourceForMs ?? null,
     metricsFile: metricsFile === undefined ? null : resolve(folder, metricsFile),
   };
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };

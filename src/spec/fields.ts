@@ -179,6 +179,12 @@ export const FIELDS = {
     example: '.cosmig/orders.db',
     env: 'COSMIG_LEDGER',
   },
+  keepSourceFor: {
+    type: 'text',
+    help: 'make a way back: after the commit, cosmig reverse can keep the source up to date for this long, and cosmig rollback can return to it',
+    value: 'TIME',
+    example: '7d',
+  },
   for: {
     type: 'text',
     help: 'time budget: stop cleanly within this time, for example 90s, 30m or 1h30m',
@@ -332,6 +338,9 @@ export const RUN_OPTIONS = {
   ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters', 'metricsFile'], 'Run'),
   ...MIGRATION_OPTIONS,
 };
+
+/** The option of a cutover that makes a way back. */
+export const WAY_BACK_OPTIONS = optionsOf(['keepSourceFor']);
 
 /** The options that say how a missing target is created. */
 export const TARGET_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale']);

@@ -23,6 +23,7 @@ import {
   type SecretName,
   type SPEC_OPTIONS,
 } from './fields.ts';
+import { settingsOfTurn, turnPath } from './turns/settings-of-turn.ts';
 import { asUsageError, ProblemList } from './input/problems.ts';
 import { howToRemove, sourceOf, type Given, type Givens } from './input/given.ts';
 import { holdsAny, redactSecrets } from './input/secrets.ts';
@@ -40,6 +41,8 @@ export interface SpecInput {
    * directory.
    */
   readonly folder?: string;
+  /** The turn of the migration in which the command works; absent: the first one. */
+  readonly turn?: number | undefined;
 }
 
 /** With 0 in this variable Node does not check the certificates of servers. */
@@ -49,7 +52,7 @@ export const CONFIG_NAME = 'cosmig.config.yaml';
 
 /** Returns the spec and its connections. Throws one UsageError with every problem. */
 export function loadSpec(input: SpecInput): Checked {
-  return withSettings(input, check);
+  return settingsOfTurn(withSettings(input, check), input.turn);
 }
 
 export type LedgerOptions = Pick<Values<typeof SPEC_OPTIONS>, 'config' | 'source' | 'target' | 'ledger'>;
@@ -61,7 +64,8 @@ export function loadLedgerPath(
   // Only these four options are passed on. The command may use the name of another setting with a different meaning
   // (`--yes`).
   const { config, source, target, ledger } = input.options;
-  return withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
+  const path = withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
+  return turnPath(path, input.turn);
 }
 
 /** Returns what `cosmig plan` needs of the settings: only the source. */

@@ -69,6 +69,8 @@ export interface MigrationSpec {
   readonly deadline: StopTime;
   readonly deadLettersMax: number;
   readonly skipsIfRunning: boolean;
+  /** For how long the source is kept after a cutover, so that the application can return; null: there is no way back. */
+  readonly keepSourceForMs: number | null;
   /** The absolute path of the file for metrics; null: none is wanted. */
   readonly metricsFile: string | null;
   /** The turn, if the containers were cut over before; absent in a migration's first turn. */

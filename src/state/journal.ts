@@ -70,6 +70,10 @@ export type JournalEvent =
   /** The source changed after the commit. This change is not in the target. */
   | ({ readonly event: 'late write' } & SourceChange)
   | { readonly event: 'target settings applied'; readonly settings: readonly string[] }
+  /** The time to live of the target was restored: it was paused while the target was not in use. */
+  | { readonly event: 'ttl restored' }
+  /** The time to live of the source was paused while the source is kept. */
+  | { readonly event: 'ttl paused' }
   /** The hook that points the application to the target has succeeded, or the cutover has no such hook. */
   | { readonly event: 'application switched' }
   /** `isForgotten`: the feed of the source no longer had the changes since the commit. */
@@ -210,6 +214,8 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'fence restarted': true,
   'late write': true,
   'target settings applied': true,
+  'ttl restored': true,
+  'ttl paused': true,
   'application switched': true,
   'late write watch ended': true,
   'adoption begun': true,

@@ -37,6 +37,7 @@ import { IndexRunStore } from './index/runs.ts';
 import { countKnown, type KnownDocuments } from './index/known-documents.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
+import { NextTurnStore } from './turns/next-turn.ts';
 import { MoverLock, type MigrationProgress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
 import { UnitStore } from './units.ts';
@@ -77,6 +78,8 @@ export interface OpenLedger {
 
 export class Ledger {
   readonly migration: MigrationStore;
+  /** What the commit of this ledger's cutover has left for the next turn. */
+  readonly nextTurn: NextTurnStore;
   readonly runs: RunStore;
   readonly history: HistoryStore;
   readonly journal: Journal;
@@ -101,7 +104,9 @@ export class Ledger {
     this.#lock = lock;
     const transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.journal = new Journal(database, transactions);
-    this.migration = new MigrationStore(database, transactions, this.journal);
+    this.nextTurn = new NextTurnStore(database, transactions);
+    const { journal, nextTurn } = this;
+    this.migration = new MigrationStore(database, { transactions, journal, nextTurn });
     this.runs = new RunStore(database, transactions);
     this.history = new HistoryStore(database, transactions);
     this.leases = new LeaseStore(database, transactions);

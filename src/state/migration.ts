@@ -13,9 +13,10 @@ import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { number, oneOf, orNull, text, texts } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
 import type { Journal, PhaseEntry } from './journal.ts';
+import type { NextTurn, NextTurnStore } from './turns/next-turn.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 
-const DELETE_MODES = ['avad', 'marker', 'reconcile'] as const;
+export const DELETE_MODES = ['avad', 'marker', 'reconcile'] as const;
 /** How deletes of the source are detected. */
 export type DeleteMode = (typeof DELETE_MODES)[number];
 
@@ -44,15 +45,23 @@ export interface MigrationRecord {
   readonly phase: Phase;
 }
 
+interface MigrationParts {
+  readonly transactions: Transactions;
+  readonly journal: Journal;
+  readonly nextTurn: NextTurnStore;
+}
+
 export class MigrationStore {
   readonly #transactions: Transactions;
   readonly #journal: Journal;
+  readonly #nextTurn: NextTurnStore;
   readonly #path: string;
   readonly #sql;
 
-  constructor(database: Database, transactions: Transactions, journal: Journal) {
+  constructor(database: Database, { transactions, journal, nextTurn }: MigrationParts) {
     this.#transactions = transactions;
     this.#journal = journal;
+    this.#nextTurn = nextTurn;
     this.#path = database.name;
     this.#sql = {
       get: database.prepare<[], Columns>('SELECT * FROM migration'),
@@ -141,11 +150,15 @@ export class MigrationStore {
     this.#transactions.durable(() => this.#sql.deleteMode.run(mode));
   }
 
-  /** Moves the migration to another phase, and appends the move to the journal. Durable. */
-  enter(entry: PhaseEntry, nowMs: number): void {
+  /**
+   * Moves the migration to another phase, and appends the move to the journal. `next`: what a commit leaves for the next
+   * turn; null if there is no way back. Durable.
+   */
+  enter(entry: PhaseEntry, nowMs: number, next: NextTurn | null = null): void {
     this.#transactions.durable(() => {
       this.#sql.phase.run(entry.phase);
       this.#journal.append({ event: 'phase', ...entry }, nowMs);
+      if (next !== null) this.#nextTurn.leave(next);
     });
   }
 }

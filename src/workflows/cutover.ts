@@ -10,6 +10,7 @@ import type { MoverLock } from '../state/lock.ts';
 import type { VerifyProgress } from '../verify/verify.ts';
 import { compareForCutover, lastCleanComparison, lockOutVerify, type CleanComparison } from './compare.ts';
 import { makeLikeSource } from './target-settings.ts';
+import { ttlChanges, wayBack } from './way-back.ts';
 
 /** The options of a cutover, as the operator or the demo chooses them. */
 export interface CutoverOrder extends Pick<
@@ -38,6 +39,8 @@ export async function cutOverWithProof(
   try {
     return await runCutover(parts, {
       ...order,
+      keepSource: wayBack(parts),
+      ttl: ttlChanges(parts),
       applySettings: async (names, signal) => makeLikeSource(parts, names, signal),
       lastCleanMs: () => {
         clean = lastCleanComparison(spec);

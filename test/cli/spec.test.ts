@@ -217,6 +217,6 @@ describe('help of the settings', () => {
       expect(flowing).toContain(field.help.split(' ').slice(0, 3).join(' '));
     }
     expect(flowing).toContain('-c, --config');
-    expect(Object.keys(FIELDS)).toHaveLength(27);
+    expect(Object.keys(FIELDS)).toHaveLength(28);
   });
 });

@@ -11,6 +11,7 @@ import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
 import { describeStraggler, formatSeconds } from './wording.ts';
+import type { Committed } from '../../state/journal.ts';
 import type { RunContext } from '../context.ts';
 
 /** The time limit for applying settings: the application stays stopped until these are done. */
@@ -48,6 +49,8 @@ export async function finishAfterCommit(
       journal.append({ event: 'target settings applied', settings: names }, clock.now());
     return found;
   };
+  // The target may still have documents that expired while its time to live was paused, so that comes before the switch.
+  const ttl = await changeTtl(context, options, { since, signal });
   // Requested settings are applied before the switch. If none are requested, the differences are only reported, and
   // only after the switch, so that the application does not wait for the report.
   const early = names.length > 0 ? await applySettings() : null;
@@ -60,7 +63,32 @@ export async function finishAfterCommit(
   const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
   if (!wasWatched) journal.append({ event: 'late write watch ended', isForgotten: false }, clock.now());
-  return { committedAtMs: atMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };
+  return { committedAtMs: atMs, stoppedMs, proof, repaired, settings, trouble: ttl ?? trouble, lateWrites };
+}
+
+/** Restores and pauses times to live. Returns trouble instead of throwing it, because the application waits. */
+async function changeTtl(
+  { ledger, clock }: RunContext,
+  { ttl = {}, say }: AfterCommitOptions,
+  { since, signal }: Pick<Committed, 'since'> & { readonly signal: AbortSignal },
+): Promise<CosmigError | null> {
+  const steps = [
+    { event: 'ttl restored', change: ttl.restore },
+    { event: 'ttl paused', change: ttl.pause },
+  ] as const;
+  for (const { event, change } of steps) {
+    if (change === undefined || since.has(event)) continue;
+    using deadline = new Deadline(SETTINGS_MAX_MS, 'changing the time to live', signal);
+    try {
+      await change(deadline.signal);
+      ledger.journal.append({ event }, clock.now());
+    } catch (error) {
+      if (signal.aborted || !(error instanceof CosmigError)) throw error;
+      say(`the time to live was not changed: ${error.message}`);
+      return error;
+    }
+  }
+  return null;
 }
 
 interface Settings {

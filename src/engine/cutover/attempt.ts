@@ -8,8 +8,10 @@ import type { ProofBasis, Repaired } from '../../state/journal.ts';
 import type { Suspect } from '../letters/repair.ts';
 import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
+import type { AnchoredRange } from '../../state/turns/next-turn.ts';
 import type { CutoverOptions, Step } from './contract.ts';
 import type { ComparedUpTo } from './target-ends.ts';
+import type { KeptSource } from '../turn/next-turn.ts';
 import { formatSeconds } from './wording.ts';
 
 /** How many ids of repaired documents are recorded, and how many a message has. */
@@ -37,6 +39,8 @@ export class Attempt {
   basis: ProofBasis | null = null;
   /** Up to where the last comparison has looked at the target; null: not known. */
   targetUpTo: ComparedUpTo | null = null;
+  /** The anchors of the target, taken before the last look at it; empty: none were wanted. */
+  anchors: readonly AnchoredRange[] = [];
   /** Whether the target was written to after both sides were found equal. */
   isTargetWritten = false;
   /** The names of the documents that were repaired since `prove` was last called, as JSON texts. */
@@ -47,9 +51,13 @@ export class Attempt {
   readonly #byOthers = new Map<string, string>();
   #step: Step['name'] = 'stopping writers';
 
-  constructor(leases: LeasesParts, options: CutoverOptions) {
+  /** How the source is kept after the commit; null: there is no way back. */
+  readonly kept: KeptSource | null;
+
+  constructor(leases: LeasesParts, options: CutoverOptions, kept: KeptSource | null) {
     this.leases = leases;
     this.options = options;
+    this.kept = kept;
     this.stoppedAtMs = leases.context.clock.monotonicMs();
   }
 

@@ -7,6 +7,7 @@ import type { Straggler } from './source-ends.ts';
 import type { ComparedUpTo } from './target-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
 import type { ProofBasis, Repaired } from '../../state/journal.ts';
+import type { KeptSource } from '../turn/next-turn.ts';
 
 /** The outcome of comparing both sides. */
 export interface ComparisonResult {
@@ -49,7 +50,16 @@ export interface Step {
   readonly stoppedAtMs: number | null;
 }
 
+/** Changes time to live after a commit; absent functions have nothing to do. */
+export interface TtlChanges {
+  /** Restores the time to live of the target, which was paused while the target was not in use. */
+  readonly restore?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Pauses the time to live of the source, which is kept. */
+  readonly pause?: ((signal: AbortSignal) => Promise<void>) | undefined;
+}
+
 export interface AfterCommitOptions {
+  readonly ttl?: TtlChanges;
   /** The hook that switches the application to the target. */
   readonly onCommit: (signal: AbortSignal) => Promise<void>;
   /** Names of the target's settings to set to the source's values. */
@@ -82,6 +92,11 @@ export interface CutoverOptions extends AfterCommitOptions {
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
   /** The longest time from stopping the writers to the commit. After that the cutover backs out. */
   readonly deadlineMs: number;
+  /**
+   * Makes a way back: checks before the writers are stopped whether the application could return to the source, and
+   * returns how the source is kept. Null or absent: there is no way back.
+   */
+  readonly keepSource?: ((signal: AbortSignal) => Promise<KeptSource | null>) | null | undefined;
 }
 
 /** A setting that differed between target and source. */

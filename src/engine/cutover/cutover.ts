@@ -28,6 +28,7 @@ import { formatSeconds } from './wording.ts';
 import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import { enter, phaseOf } from '../phases.ts';
+import { nextTurn, type KeptSource } from '../turn/next-turn.ts';
 
 /** Does the whole cutover, or the rest of a cutover that crashed after its commit. */
 export async function cutOver(leases: LeasesParts, options: CutoverOptions): Promise<CutoverResult> {
@@ -38,14 +39,15 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
     return finishAfterCommit(context, options, { ends: null, signal: reading });
   }
   const mayHaveStopped = context.ledger.journal.mayWritersBeStopped();
+  let kept: KeptSource | null;
   try {
-    await passGate(leases, options);
+    kept = await passGate(leases, options);
   } catch (error) {
     // If an earlier cutover stopped the writers and crashed, and the writers have not resumed since, they resume now.
     if (mayHaveStopped && !isCanceled(context)) await backOut(context, options, error);
     throw error;
   }
-  const { ends, stoppedMs } = await commitOrBackOut(leases, options);
+  const { ends, stoppedMs } = await commitOrBackOut(leases, options, kept);
   leases.reporter.isPaused = true;
   options.say(
     `committed: the target is in use from now on (writers were stopped for ${formatSeconds(stoppedMs)})`,
@@ -62,10 +64,14 @@ interface Committed {
  * Stops the writers and commits. Any other end backs out at once, because the application waits. Requests that are still
  * in flight to the target are finished or given up at the end of the run.
  */
-async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Promise<Committed> {
+async function commitOrBackOut(
+  leases: LeasesParts,
+  options: CutoverOptions,
+  kept: KeptSource | null,
+): Promise<Committed> {
   const { context } = leases;
   using deadline = new Deadline(options.deadlineMs, 'the cutover', leases.reading);
-  const attempt = new Attempt({ ...leases, reading: deadline.signal }, options);
+  const attempt = new Attempt({ ...leases, reading: deadline.signal }, options, kept);
   const work = captureOutcome(async () => commit(attempt));
   context.tasks.start(async () => void (await work));
   try {
@@ -99,13 +105,18 @@ async function commit(attempt: Attempt): Promise<Committed> {
     refuseOpenLetters(context);
     enter(context, { phase: 'proven' });
     const stoppedMs = context.clock.monotonicMs() - attempt.stoppedAtMs;
-    enter(context, {
-      phase: 'committed',
-      stoppedMs,
-      likeSource: options.likeSource ?? [],
-      proof: attempt.basis,
-      repaired: attempt.repairs,
-    });
+    const { anchors, kept } = attempt;
+    enter(
+      context,
+      {
+        phase: 'committed',
+        stoppedMs,
+        likeSource: options.likeSource ?? [],
+        proof: attempt.basis,
+        repaired: attempt.repairs,
+      },
+      kept === null ? null : nextTurn(context, kept, { anchors, ends }),
+    );
     context.points.reach('cut-over');
     return { ends, stoppedMs };
   }

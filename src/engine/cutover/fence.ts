@@ -11,6 +11,7 @@ import { captureOutcome } from '../../lib/group.ts';
 import type { Attempt } from './attempt.ts';
 import { catchUp } from './catch-up.ts';
 import { prove, proveTargetUnchanged } from './proof.ts';
+import { anchorTarget } from '../turn/next-turn.ts';
 import { findStraggler, readSourceEnds, type SourceEnds } from './source-ends.ts';
 import { describeStraggler } from './wording.ts';
 import { enter } from '../phases.ts';
@@ -33,6 +34,7 @@ export async function provenEnds(attempt: Attempt): Promise<SourceEnds | null> {
   if (ends === null) return null;
   // Replicates the deletes of documents that expired during the comparison.
   await catchUp(leases);
+  if (attempt.kept !== null) attempt.anchors = await anchorTarget(context, attempt.kept, reading);
   if (!(await proveTargetUnchanged(attempt, reading))) return null;
   return endsUnmoved(attempt, ends);
 }

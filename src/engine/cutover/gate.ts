@@ -16,14 +16,18 @@ import { reasonToCompareAll } from './proof.ts';
 import { formatSeconds } from './wording.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { RunContext } from '../context.ts';
+import type { KeptSource } from '../turn/next-turn.ts';
 import { enter, isTailing, phaseOf } from '../phases.ts';
 import { copyNotFinished } from '../../spec/refusals.ts';
 
 /** A tail that lags by more than this would keep the writers stopped for too long. */
 const LAG_MAX_MS = 60_000;
 
-/** Throws a NotReadyError that says which requirement is not met. */
-export async function passGate(leases: LeasesParts, options: CutoverOptions): Promise<void> {
+/**
+ * Throws a NotReadyError that says which requirement is not met. Returns how the source is kept after the commit; null:
+ * there is no way back.
+ */
+export async function passGate(leases: LeasesParts, options: CutoverOptions): Promise<KeptSource | null> {
   const { context } = leases;
   const { clock } = context;
   const { lastCleanMs, say, onStep } = options;
@@ -57,8 +61,14 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   }
   refuseOpenLetters(context);
   await requireCountPermission(context, leases.reading);
+  const kept = (await options.keepSource?.(leases.reading)) ?? null;
+  if (kept === null) say(NO_WAY_BACK);
   enter(context, { phase: 'ready' });
+  return kept;
 }
+
+const NO_WAY_BACK =
+  'there will be no way back: after the commit the source is not kept up to date (--keep-source-for makes one)';
 
 const EXPIRED =
   'documents expire: if some have expired and are not purged yet, all documents will be compared with writers stopped';

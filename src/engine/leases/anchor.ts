@@ -11,55 +11,66 @@ import { retrying } from '../../cosmos/load/retry.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
+import type { DeleteMode } from '../../state/migration.ts';
+import type { AnchoredRange } from '../../state/turns/next-turn.ts';
 import type { RunContext } from '../context.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 
-interface Anchors {
-  readonly back: string | null;
-  readonly avad: string | null;
-  readonly anchor: Anchor;
+/** The part of a lease that its anchor gives. */
+type Anchors = Pick<AnchoredRange, 'restartPosition' | 'avadPosition' | 'anchor'>;
+
+/** Which container is anchored, and how its deletes are detected. */
+export interface Anchoring {
+  readonly side: Side;
+  readonly deletes: DeleteMode;
 }
 
 /** Takes the anchors of all ranges, before the copy starts. Durable when the promise resolves. */
 export async function anchorAll(context: RunContext, signal: AbortSignal): Promise<readonly Lease[]> {
-  const { ledger, sourceSide } = context;
-  const patience = sourceSide.patience.fresh();
+  const { ledger, sourceSide: side, deletes } = context;
+  const anchored = await anchorRanges(context, { side, deletes }, signal);
+  const leases = anchored.map((range): NewLease => ({
+    ...range,
+    parents: [],
+    phase: 'copy',
+    lvPosition: null,
+    copiedLsn: null,
+    // Documents that others have written into the target may be in slots where they do not belong.
+    sweepPending: ledger.journal.adoption() !== null,
+  }));
+  const begun = ledger.leases.begin(leases);
+  context.points.reach('anchored');
+  return begun;
+}
+
+/** Takes the anchors of all ranges that a container has now, and returns them in the order of the key space. */
+export async function anchorRanges(
+  context: RunContext,
+  anchoring: Anchoring,
+  signal: AbortSignal,
+): Promise<readonly AnchoredRange[]> {
+  const { ranges, patience: patient } = anchoring.side;
+  const patience = patient.fresh();
   for (;;) {
-    await sourceSide.ranges.resolve(signal);
-    const { list } = sourceSide.ranges;
-    const leases: NewLease[] = [];
+    await ranges.resolve(signal);
+    const { list } = ranges;
+    const anchored: AnchoredRange[] = [];
     try {
       await group(signal, async (members) => {
         for (const range of list) {
           members.start(async (inner) => {
-            const { back, avad, anchor } = await prime(context, wholeOf(range), inner);
-            leases.push({
-              rangeId: range.id,
-              parents: [],
-              min: range.min,
-              max: range.max,
-              phase: 'copy',
-              lvPosition: null,
-              avadPosition: avad,
-              restartPosition: back,
-              anchor,
-              copiedLsn: null,
-              // Documents that others have written into the target may be in slots where they do not belong.
-              sweepPending: ledger.journal.adoption() !== null,
-            });
+            const anchors = await prime(context, { ...anchoring, range: wholeOf(range) }, inner);
+            anchored.push({ rangeId: range.id, min: range.min, max: range.max, ...anchors });
           });
         }
       });
+      return anchored.toSorted((a, b) => (a.min < b.min ? -1 : 1));
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
       await patience.bear(trouble, signal);
-      for (const { id } of list) await sourceSide.ranges.refresh(id, signal);
-      continue;
+      for (const { id } of list) await ranges.refresh(id, signal);
     }
-    const begun = ledger.leases.begin(leases.toSorted((a, b) => (a.min < b.min ? -1 : 1)));
-    context.points.reach('anchored');
-    return begun;
   }
 }
 
@@ -70,15 +81,13 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
  * before the old anchor. A comparison finds the forgotten deletes.
  */
 export async function anchorAgain(context: RunContext, lease: Lease, signal: AbortSignal): Promise<Lease> {
-  const { ranges } = context.sourceSide;
-  await ranges.resolve(signal);
-  const { back, avad, anchor } = await prime(context, ranges.partOf(lease), signal);
+  const { sourceSide: side, deletes } = context;
+  await side.ranges.resolve(signal);
+  const anchors = await prime(context, { side, deletes, range: side.ranges.partOf(lease) }, signal);
   return context.ledger.leases.change(lease.number, {
+    ...anchors,
     phase: 'recopy',
     lvPosition: lease.restartPosition ?? lease.lvPosition,
-    avadPosition: avad,
-    restartPosition: back,
-    anchor,
     sweepPending: true,
   });
 }
@@ -134,18 +143,23 @@ export async function seeNewest(
   );
 }
 
-async function prime(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<Anchors> {
-  const read = async (mode: FeedMode): ReturnType<typeof endOf> => endOf(context, { mode, range }, signal);
-  if (context.deletes !== 'avad') {
+async function prime(
+  context: RunContext,
+  { side, deletes, range }: Anchoring & { readonly range: FeedRange },
+  signal: AbortSignal,
+): Promise<Anchors> {
+  const read = async (mode: FeedMode): ReturnType<typeof endOf> =>
+    endOf(context, { mode, range, side }, signal);
+  if (deletes !== 'avad') {
     const { page, lsn } = await read('latest-version');
-    return { back: null, avad: null, anchor: anchorFrom(page, lsn) };
+    return { restartPosition: null, avadPosition: null, anchor: anchorFrom(page, lsn) };
   }
   const before = await read('latest-version');
   const primed = await read('all-versions');
   const reached = await read('latest-version');
   return {
-    back: before.page.position.etag,
-    avad: primed.page.position.etag,
+    restartPosition: before.page.position.etag,
+    avadPosition: primed.page.position.etag,
     anchor: anchorFrom(reached.page, Math.max(reached.lsn, primed.lsn)),
   };
 }

@@ -18,6 +18,7 @@ import { copyNotFinished } from '../../spec/refusals.ts';
 import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import { LeaseRun, replaceLease } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
+import { mapTarget } from '../map/map-pass.ts';
 import type { Phase } from '../../state/migration.ts';
 import { enter, phaseOf } from '../phases.ts';
 import { PageBudget } from './page-budget.ts';
@@ -43,8 +44,12 @@ export interface LeasesParts {
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { context, reading } = parts;
   const { ledger, tasks, promoter } = context;
-  const phase = phaseOf(context);
   refuseCommitted(context);
+  if (context.spec.turn !== undefined && isCopying(phaseOf(context))) {
+    await mapCopies(parts);
+    if (reading.aborted) return;
+  }
+  const phase = phaseOf(context);
   if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
@@ -90,6 +95,17 @@ const TOO_EARLY = {
   why: 'the tail continues where the copy of every range has ended',
   hint: 'run cosmig copy until it ends, then cosmig tail',
 };
+
+/**
+ * Maps the copies that the container which is written to has from the turn before, so that the tail knows the slot of
+ * each document. Writes nothing to a container.
+ */
+async function mapCopies({ context, reading }: LeasesParts): Promise<void> {
+  if (phaseOf(context) === 'new') enter(context, { phase: 'copying' });
+  await mapTarget(context, { signal: reading, onProgress: () => {} });
+  if (reading.aborted) return;
+  enter(context, { phase: 'tailing', why: null });
+}
 
 /** Replaces leases whose ranges were split or merged while no run was reading them. */
 function replaceGone(context: RunContext): void {

@@ -55,6 +55,8 @@ export class CutoverStory {
         return step('writers resumed', 'the command of --on-abort has let the application write again');
       case 'adoption begun':
       case 'adoption compared':
+      case 'ttl restored':
+      case 'ttl paused':
       case 'ledger restored':
       case 'dead letters discarded':
         return false;

@@ -12,6 +12,7 @@ import {
   RETRY_RESULT,
   SKIPPED,
   CUTOVER_RESULT,
+  FINISH_RESULT,
   VERIFY_RESULT,
   VERIFY_UNFINISHED,
 } from './run-results.ts';
@@ -109,6 +110,9 @@ export const RESULTS = {
   tail: [RUN_RESULT, SKIPPED, FAILURE],
   verify: [VERIFY_RESULT, VERIFY_UNFINISHED, SKIPPED, FAILURE],
   cutover: [CUTOVER_RESULT, RUN_RESULT, SKIPPED, FAILURE],
+  reverse: [RUN_RESULT, SKIPPED, FAILURE],
+  rollback: [CUTOVER_RESULT, RUN_RESULT, SKIPPED, FAILURE],
+  finish: [FINISH_RESULT, FAILURE],
   status: [STATUS, FAILURE],
   'dead-letters list': [LETTER, FAILURE],
   'dead-letters show': [LETTER_SHOWN, FAILURE],

@@ -94,6 +94,21 @@ export const RETRY_RESULT = is.object({
   closed: is.optional(is.whole('dead letters that are closed now')),
 });
 
+export const FINISH_RESULT = is.object({
+  command: is.text(),
+  migration: MIGRATION,
+  complete,
+  inUse: is.oneOf(['source', 'target']),
+  kept: is.oneOf(['source', 'target'], 'the container that is not kept up to date any longer'),
+  restoredTtlSeconds: is.nullable(
+    is.whole('the default time to live of that container; null: none was paused'),
+  ),
+  hasContinuousBackup: is.nullable(
+    is.flag('whether the account of the container in use has continuous backup; null: not known'),
+  ),
+  left: is.list(is.text(), 'what is left to do'),
+});
+
 export const SKIPPED = is.object({
   command: is.text(),
   migration: MIGRATION,

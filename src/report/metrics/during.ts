@@ -8,15 +8,16 @@ import { migrationName } from '../../spec/migration-name.ts';
 /** Prometheus scrapes every 15 s or more rarely. */
 const WRITE_EVERY_MS = 5000;
 
-type MetricsContext = Pick<SpecInput, 'options' | 'env'> & Pick<Context, 'clock' | 'log'>;
+type MetricsContext = Pick<SpecInput, 'options' | 'env' | 'turn'> & Pick<Context, 'clock' | 'log'>;
 
 /** Runs `body`; keeps the file of the spec, if it names one. */
 export async function withMetricsFile<T>(
-  { options, env, clock, log }: MetricsContext,
+  context: MetricsContext,
   command: string,
   body: () => Promise<T>,
 ): Promise<T> {
-  const { spec } = loadSpec({ options, env, clock });
+  const { clock, log } = context;
+  const { spec } = loadSpec(context);
   const { metricsFile, ledger } = spec;
   if (metricsFile === null) return body();
   // Loaded on demand, since --help needs no database.

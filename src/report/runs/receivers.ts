@@ -24,9 +24,8 @@ export async function withRunNotices(
   command: string,
   body: (observer: RunObserver) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  const { options, env, clock } = context;
   const receivers = receiversIn(context);
-  const { spec } = loadSpec({ options, env, clock });
+  const { spec } = loadSpec(context);
   const about = { command, migration: migrationName(spec), ledger: spec.ledger };
   const parts = { ...sendParts(context), ...about, receivers: receivers(() => spec) };
   return withNotifications(parts, body, (result) => result?.json['skipped'] === true);

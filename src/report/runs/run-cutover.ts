@@ -10,18 +10,24 @@ import { withMetricsFile } from '../metrics/during.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
+/** The command that runs the cutover, and who else gets its events. */
+interface CutoverRun {
+  readonly command: 'cutover' | 'rollback';
+  readonly observer?: RunObserver | undefined;
+}
+
 export async function runCutoverWithProgress(
   context: SpecContext,
   order: CutoverOrder,
-  observer?: RunObserver,
+  run: CutoverRun,
 ): Promise<Result | undefined> {
-  return withMetricsFile(context, 'cutover', async () => runIt(context, order, observer));
+  return withMetricsFile(context, run.command, async () => runIt(context, order, run));
 }
 
 async function runIt(
   context: SpecContext,
   order: CutoverOrder,
-  observer: RunObserver | undefined,
+  { command, observer }: CutoverRun,
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
@@ -38,7 +44,7 @@ async function runIt(
   };
   let cutover: CutoverResult | undefined;
   const ran = await runWithProgress(context, {
-    command: 'cutover',
+    command,
     view,
     observer,
     run: async (parts) => {

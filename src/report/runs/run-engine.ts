@@ -25,8 +25,9 @@ export type SpecContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
  * Builds what the engine needs for a run from the context of a command: the spec, the signals, and the destination of
  * messages.
  */
-export function runParts({ options, env, clock, signal, abortSignal, out, log }: SpecContext): RunParts {
-  const { spec, connections } = loadSpec({ options, env, clock });
+export function runParts(context: SpecContext): RunParts {
+  const { clock, signal, abortSignal, out, log } = context;
+  const { spec, connections } = loadSpec(context);
   const [drain, abort] = [signal, abortSignal];
   const say = (text: string): void => out.note(text);
   const serviceTime = new ServiceTime(clock, log);

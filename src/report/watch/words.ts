@@ -170,6 +170,10 @@ export function eventText(entry: JournalEntry): string {
       return `${changeText(entry)} after the commit, and is not in the target`;
     case 'target settings applied':
       return `Settings of the target were changed: ${entry.settings.join(', ')}`;
+    case 'ttl restored':
+      return 'The time to live of the target was restored: it was paused while the target was not in use';
+    case 'ttl paused':
+      return 'The time to live of the source was paused while the source is kept';
     case 'application switched':
       return 'The application uses the target';
     case 'late write watch ended':

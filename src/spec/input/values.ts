@@ -103,6 +103,17 @@ export function readDuration(text: string): number | Invalid {
   return new Invalid('it is a time like 90s, 30m, 2h or 1h30m, of at most 20d');
 }
 
+/** The longest time for which a container is kept. */
+const KEEP_MAX_MS = 90 * 86_400_000;
+
+/** Reads how long a container is kept, in milliseconds. */
+export function readKeepTime(text: string): number | Invalid {
+  const [, days = ''] = /^(\d{1,3})d$/.exec(text) ?? [];
+  const keptMs = days === '' ? readDuration(text) : Number(days) * 86_400_000;
+  if (typeof keptMs === 'number' && keptMs > 0 && keptMs <= KEEP_MAX_MS) return keptMs;
+  return new Invalid('it is a time like 12h or 7d, of at most 90d');
+}
+
 /** Reads a time of day, HH:MM, as minutes since midnight. */
 export function readTimeOfDay(text: string): number | Invalid {
   const [, hours = '', minutes = ''] = /^(\d{1,2}):(\d{2})$/.exec(text) ?? [];

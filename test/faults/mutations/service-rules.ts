@@ -84,7 +84,7 @@ export const SERVICE_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/leases/anchor.ts',
-        find: '    await sourceSide.ranges.resolve(signal);\n    const { list }',
+        find: '    await ranges.resolve(signal);\n    const { list }',
         replace: '    const { list }',
       },
     ],

@@ -25,7 +25,7 @@ const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
 /** Commands that run until they are stopped: the reader has a terminal for each. */
 const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
 /** Before these, the tail has to end, as the text says. */
-const ALONE = /^cosmig (?:cutover|dead-letters retry|verify --repair)\b/;
+const ALONE = /^cosmig (?:cutover|rollback|dead-letters retry|verify --repair)\b/;
 /** Commands that take too long for a test, and what is run in their place. */
 const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   [/^npm ci && npm run demo$/, 'cosmig demo --fast'],
@@ -34,6 +34,7 @@ const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   // Not the package of the registry, but the command that it puts on the PATH.
   [/^npm install --global cosmig$/, 'cosmig --version'],
   [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch-writes 1s'],
+  [/^cosmig rollback\b/, 'cosmig rollback --quiet-for 1s --watch-writes 1s'],
 ];
 
 export interface Step {

@@ -113,6 +113,25 @@ test('migration.md: each block -> runs, and prints what is shown', async () => {
   expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
 }, 120_000);
 
+test('going-back.md: each block -> runs, and prints what is shown', async () => {
+  await using server = await startTestEmulator({ settings: { avad: true } });
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  for (const script of ['writers-off.sh', 'writers-on.sh', 'use-target.sh'])
+    story.save(script, `#!/bin/sh\necho ${script} was called\n`);
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy --yes', 'here');
+  await story.run('cosmig verify', 'here');
+  await expect(follow(story, 'docs/going-back.md')).resolves.toEqual([]);
+  const rollback = must(
+    story.steps.find(({ line }) => line.startsWith('cosmig rollback')),
+    'the page has a rollback',
+  );
+  expect(rollback.stderr).toContain('committed: the source is in use from now on');
+  expect(rollback.stderr).toContain('ORDERS_CONTAINER=orders');
+}, 120_000);
+
 test('troubleshooting.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
   const twins = ['amber', 'birch'].map((tenantId) => ({ id: '7', tenantId, customerId: 'c-7' }));

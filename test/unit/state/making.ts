@@ -35,6 +35,7 @@ export const SPEC: MigrationSpec = {
   deadLettersMax: 10_000,
   skipsIfRunning: false,
   metricsFile: null,
+  keepSourceForMs: null,
 };
 
 /** Gone with the run (test/helpers/temporary.ts): a test may end with ledgers open. */

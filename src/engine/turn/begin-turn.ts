@@ -1,0 +1,111 @@
+/**
+ * Begins a turn: makes a ledger from what the commit of the turn before has left. Invariants: a turn is begun once, so a
+ * ledger of a turn that is lost later is not made a second time from positions that the turn has passed; and no request
+ * is sent to the container that is written to before the ledger of the turn before says that this turn has begun.
+ *
+ *   leases, positions and session tokens in the new ledger -> the mark in the old one -> the first look at the documents
+ */
+import { must } from '../../lib/assert.ts';
+import { LedgerError, NotReadyError } from '../../lib/errors.ts';
+import { MAP_INDEX } from '../../state/segments/map-store.ts';
+import type { MigrationSpec, TurnSpec } from '../../spec/migration-spec.ts';
+import { Ledger } from '../../state/ledger.ts';
+import type { NewLease } from '../../state/leases.ts';
+import type { SessionToken } from '../../state/session-tokens.ts';
+import type { StoredTurn } from '../../state/turns/next-turn.ts';
+import { openLedger, type ContainerPair } from '../assemble.ts';
+
+/** What the ledger of the turn before says. */
+interface Before {
+  readonly next: StoredTurn;
+  readonly tokens: readonly SessionToken[];
+  readonly targetTokens: readonly SessionToken[];
+  /** Whether the application was switched over, which the cutover does after its commit. */
+  readonly isSwitched: boolean;
+}
+
+/** Opens the ledger of a turn, and makes it if the turn has not begun. */
+export function openTurn(
+  spec: MigrationSpec,
+  turn: TurnSpec,
+  { source, target, nowMs }: Pick<ContainerPair, 'source' | 'target'> & { readonly nowMs: number },
+): Ledger {
+  const before = readBefore(turn);
+  const { hasBegun } = Ledger.peek(spec.ledger);
+  if (!hasBegun) refuseLost(before, spec, turn);
+  const { next } = before;
+  const ledger = openLedger(
+    spec,
+    { source, target, deletes: next.deletes },
+    { nowMs, create: hasBegun ? 'never' : 'if-missing' },
+  );
+  try {
+    if (!hasBegun) {
+      // Source and target are swapped, and so are their session tokens.
+      ledger.units.commit([], { tokens: before.targetTokens, targetTokens: before.tokens });
+      ledger.leases.begin(next.anchors.map(leaseFrom));
+    }
+    if (next.begunAtMs === null) markBegun(turn, nowMs);
+    return ledger;
+  } catch (error) {
+    ledger.close();
+    throw error;
+  }
+}
+
+/** Returns the lease of an anchored range. Nothing is copied: the turn tails from the anchor. */
+function leaseFrom(range: StoredTurn['anchors'][number]): NewLease {
+  const { anchor } = range;
+  return {
+    ...range,
+    indexId: MAP_INDEX,
+    parents: [],
+    phase: 'tail',
+    lvPosition: anchor.etag,
+    copiedLsn: anchor.lsn,
+    sweepPending: false,
+  };
+}
+
+function readBefore({ number, previous }: TurnSpec): Before {
+  using ledger = Ledger.openReadonly(previous);
+  const next = ledger.nextTurn.read();
+  if (next === null || next.number !== number) {
+    throw new NotReadyError('there is no way back for this migration', {
+      why: `${previous} has no positions from which changes could be replicated in the other direction`,
+      hint: 'a way back is prepared by cosmig cutover --keep-source-for, before the commit',
+    });
+  }
+  return {
+    next,
+    tokens: ledger.tokens.all(),
+    targetTokens: ledger.targetTokens.all(),
+    isSwitched: must(ledger.journal.commit(), 'a next turn follows a commit').since.has(
+      'application switched',
+    ),
+  };
+}
+
+/** Refuses to begin a turn a second time, or before the cutover has ended. */
+function refuseLost({ next, isSwitched }: Before, { ledger }: MigrationSpec, { previous }: TurnSpec): void {
+  if (next.begunAtMs !== null) {
+    throw new LedgerError(`the ledger ${ledger} is missing, and changes were replicated with it`, {
+      why: `${previous} says that it had begun, and without it nothing knows how far the changes were replicated`,
+      hint: 'put the file back, or a copy of it that cosmig status --backup has written',
+    });
+  }
+  if (!isSwitched) {
+    throw new NotReadyError('the last cutover is committed, and its remaining steps are not done', {
+      why: 'the hook that switches the application over has not succeeded yet',
+      hint: 'run the command of that cutover again, then this one',
+    });
+  }
+}
+
+/** Records in the ledger of the turn before that this turn has begun. Durable. */
+function markBegun({ previous }: TurnSpec, nowMs: number): void {
+  using ledger = Ledger.openForOperator(previous);
+  const next = must(ledger.nextTurn.read(), 'the turn was read before');
+  ledger.nextTurn.begin(next, nowMs);
+  ledger.noteProgress();
+}

@@ -1,0 +1,138 @@
+/**
+ * Looks whether the application could return to the source after a cutover, before its writers are stopped. Invariants:
+ * nothing is changed; and everything that would make a return impossible is found and named at once.
+ */
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
+import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
+import { formatCount, pluralize } from '../lib/counting.ts';
+import { CosmigError, mapProblem, NotReadyError, type Problem } from '../lib/errors.ts';
+import { swapWords } from '../spec/turns/swapped-sides.ts';
+import { ttlText } from '../spec/refusals.ts';
+import type { DeleteMode } from '../state/migration.ts';
+import type { LetterStore } from '../state/dead-letters.ts';
+import { deletesFor } from './delete-mode.ts';
+import type { Asking } from './occupied.ts';
+import { probe } from './permissions.ts';
+import type { InspectParts } from './inspect.ts';
+
+/** What the next turn needs to know, and what the operator should know of it. */
+export interface WayBack {
+  readonly deletes: DeleteMode;
+  /** The default time to live of the source, which has to be paused while the source is kept; null: it has none. */
+  readonly pausedTtl: number | null;
+  readonly notes: readonly string[];
+}
+
+type WayBackParts = Pick<InspectParts, 'spec' | 'connections' | 'accounts'> & {
+  readonly source: ContainerFacts;
+  readonly target: ContainerFacts;
+  readonly letters: Pick<LetterStore, 'counts'>;
+  readonly asking: () => Asking;
+};
+
+/** Throws a NotReadyError that lists why the application could not return. */
+export async function checkWayBack(parts: WayBackParts): Promise<WayBack> {
+  const { spec, source, target } = parts;
+  const problems: Problem[] = [];
+  const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof CosmigError)) throw error;
+      const { message, why, hint } = error;
+      // The checks read the container that changes are replicated from as the source. On the way back that is the target.
+      problems.push(mapProblem({ from: '--keep-source-for', message, why, hint }, swapWords));
+      return undefined;
+    }
+  };
+  await attempt(async () => probe({ side: 'source', ...reach(parts, 'target') }));
+  await attempt(async () => probe({ side: 'target', ...reach(parts, 'source') }));
+  const found = await attempt(async () => deletesFor(spec, target, reach(parts, 'target')));
+  problems.push(...waivedProblems(parts), ...ttlProblems(parts), ...keyProblems(parts));
+  const [first] = problems;
+  if (first !== undefined || found === undefined) {
+    throw new NotReadyError('there would be no way back after this cutover', {
+      problems,
+      why: problems.map(({ message }) => message).join('; '),
+      hint: 'fix what is named, or run the cutover without --keep-source-for; nothing was stopped',
+    });
+  }
+  return {
+    deletes: found.mode,
+    pausedTtl: source.defaultTtl,
+    notes: [...found.notes.map((note) => swapWords(note)), ...notesOn(source, target)],
+  };
+}
+
+/** Returns what requests to a container need. */
+function reach({ connections, accounts, asking, ...facts }: WayBackParts, side: 'source' | 'target') {
+  const requests = new ContainerRequests(accounts[side], facts[side].name);
+  return { requests, facts: facts[side], connection: connections[side], ...asking() };
+}
+
+/**
+ * Documents that the operator gave up are in the source alone. On the way back they would look like documents that another
+ * process has written there.
+ */
+function waivedProblems({ letters }: WayBackParts): Problem[] {
+  const waived = letters
+    .counts()
+    .reduce((sum, { state, letters: count }) => sum + (state === 'discarded' ? count : 0), 0);
+  if (waived === 0) return [];
+  return [
+    {
+      from: '--keep-source-for',
+      message: `${pluralize(waived, 'document')} of the source ${waived === 1 ? 'has' : 'have'} no copy in the target, because the dead letters were discarded`,
+      why: 'on the way back cosmig cannot distinguish them from documents that another process has written',
+      hint: 'delete or fix these documents in the source (cosmig dead-letters list --state discarded), and let cosmig tail replicate that',
+    },
+  ];
+}
+
+function ttlProblems({ source, connections }: WayBackParts): Problem[] {
+  if (source.defaultTtl === null || connections.source.signsInWith === 'key') return [];
+  return [
+    {
+      from: '--keep-source-for',
+      message: `documents of the source expire (${ttlText(source.defaultTtl)}), and this login cannot pause that`,
+      why: 'while the source is not in use, it must not lose documents that are still in the target',
+      hint: 'give the account key of the source, or switch its time to live off until the way back is no longer needed',
+    },
+  ];
+}
+
+/** Documents whose key was derived cannot be turned back yet. */
+function keyProblems({ spec }: WayBackParts): Problem[] {
+  if (spec.derive.length === 0) return [];
+  return [
+    {
+      from: '--keep-source-for',
+      message: 'a way back is not possible with --derive',
+      why: 'cosmig cannot take derived properties out of documents yet',
+      hint: 'use a property that documents have as the key, or run the cutover without --keep-source-for',
+    },
+  ];
+}
+
+function notesOn(source: ContainerFacts, target: ContainerFacts): string[] {
+  const notes: string[] = [];
+  if (source.defaultTtl !== null) {
+    notes.push(
+      `documents of the source expire (${ttlText(source.defaultTtl)}); that is paused after the commit, until cosmig rollback or cosmig finish`,
+    );
+  }
+  const unique = source.settings.uniqueKeyPolicy;
+  if (JSON.stringify(unique ?? {}).includes('"paths"')) {
+    notes.push(
+      'the source has unique keys: a document that breaks one of them will not go back, and becomes a dead letter of cosmig reverse',
+    );
+  }
+  const [has, needs] = [ruOf(source.throughput), ruOf(target.throughput)];
+  if (has !== undefined && needs !== undefined && has < needs) {
+    notes.push(
+      `the source has ${throughputText(source.throughput)}, less than the target: cosmig reverse keeps up with at most ${formatCount(has)} RU/s of writes`,
+    );
+  }
+  return notes;
+}

@@ -1,0 +1,48 @@
+/** The result of `cosmig finish`, as text for people and as JSON for scripts: above all, what is left to do. */
+import type { Result } from '../../cli/command.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import type { MigrationSpec } from '../../spec/migration-spec.ts';
+import { ttlText } from '../../spec/refusals.ts';
+import type { Finished } from '../../workflows/finish.ts';
+import { table } from '../format.ts';
+import type { FINISH_RESULT } from '../json/run-results.ts';
+import type { TypeOf } from '../json/schema.ts';
+
+export function finishResult(spec: MigrationSpec, finished: Finished): Result {
+  const { inUse, kept, restoredTtl, hasContinuousBackup } = finished;
+  const left = leftToDo(spec, finished);
+  const json: TypeOf<typeof FINISH_RESULT> = {
+    command: 'finish',
+    migration: migrationName(spec),
+    complete: true,
+    inUse,
+    kept,
+    restoredTtlSeconds: restoredTtl,
+    hasContinuousBackup,
+    left,
+  };
+  const ttl: ReadonlyArray<readonly [string, string]> =
+    restoredTtl === null ? [] : [['time to live', `of the ${kept} restored: ${ttlText(restoredTtl)}`]];
+  const rows = left.map((text, index): readonly [string, string] => [index === 0 ? 'left to do' : '', text]);
+  const text = table([
+    ['finished', `the ${inUse} stays in use; the ${kept} is not kept up to date any longer`],
+    ...ttl,
+    ...rows,
+  ]);
+  return { json, text };
+}
+
+/** What the operator does after the end. cosmig deletes nothing itself. */
+function leftToDo(spec: MigrationSpec, { inUse, kept, hasContinuousBackup }: Finished): string[] {
+  const { database, container } = spec[kept];
+  const used = spec[inUse];
+  return [
+    hasContinuousBackup === true
+      ? `backup: the account of the ${inUse} has continuous backup; a restore reaches back to when ${used.database}/${used.container} was created`
+      : `backup: check that the account of the ${inUse} is backed up as you need it; cosmig cannot see that it is`,
+    `consumers: move change feed processors, Functions, Synapse or Fabric links from the ${kept} to the ${inUse}`,
+    `access: give role assignments and keys of applications for the ${inUse}, and take those for the ${kept} away`,
+    `alerts and dashboards: point those of the ${kept} to the ${inUse}`,
+    `container: when nothing reads it any longer, delete ${database}/${container}; it costs its throughput and storage until then`,
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Finds the turn in which a command works, and lets the command run in it. Commands such as `tail` and `cutover` move
+ * the application to the target; `reverse` and `rollback` move it back. A turn that leads back has the same engine, with
+ * source and target swapped.
+ */
+import { existsSync } from 'node:fs';
+import type { Result } from '../../cli/command.ts';
+import { CosmigError, NotReadyError, rephrased } from '../../lib/errors.ts';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
+import { loadLedgerPath, type LedgerOptions } from '../../spec/load.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
+import { swapResult, swappingLog, swappingReporter } from './swapping-reporter.ts';
+import type { SpecContext } from '../runs/run-engine.ts';
+
+/** `forth`: to the target. `back`: to the source. */
+export type Direction = 'forth' | 'back';
+
+/** Runs `body` with the context of the newest turn in this direction. */
+export async function inTurn<C extends SpecContext & { readonly options: LedgerOptions }>(
+  context: C,
+  direction: Direction,
+  body: (context: C) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  const turn = await newestTurn(loadLedgerPath(context), direction);
+  if (!leadsBack(turn)) return body({ ...context, turn });
+  const { out, log } = context;
+  try {
+    const turned = { ...context, turn, out: swappingReporter(out), log: swappingLog(log) };
+    const result = await body(turned);
+    return result === undefined ? undefined : swapResult(result);
+  } catch (error) {
+    throw error instanceof CosmigError ? rephrased(error, swapWords) : error;
+  }
+}
+
+async function newestTurn(ledger: string, direction: Direction): Promise<number> {
+  // Loaded on demand, since --help needs no database.
+  const { readTurns } = await import('../../state/turns/chain.ts');
+  const turns = existsSync(ledger) ? readTurns(ledger) : [];
+  const newest = turns.findLast(({ number }) => leadsBack(number) === (direction === 'back'));
+  const endedAtMs = newest?.from?.endedAtMs ?? null;
+  if (endedAtMs !== null) throw wasEnded(endedAtMs);
+  if (newest !== undefined) return newest.number;
+  if (direction === 'forth') return 0;
+  const isCommitted = turns.some((turn) => turn.isCommitted);
+  throw new NotReadyError('there is no way back for this migration', {
+    why: isCommitted
+      ? 'its cutover was not asked to keep the source'
+      : 'the application still uses the source: no cutover has committed',
+    hint: 'a way back is prepared by cosmig cutover --keep-source-for, before the commit',
+  });
+}
+
+function wasEnded(atMs: number): NotReadyError {
+  return new NotReadyError('this migration was ended', {
+    why: `cosmig finish gave the way back up at ${new Date(atMs).toISOString()}, so changes since then are not known`,
+    hint: 'begin another migration with --ledger, with source and target swapped',
+  });
+}
