@@ -17,7 +17,7 @@ export const demo: Command<typeof OPTIONS> = {
   description:
     'Starts the emulator in this process, fills a container that has the wrong partition key, lets an application write ' +
     'to it all the time, and migrates it with the code of the real commands: plan, copy, tail, verify, cutover. Shows ' +
-    'the result, and leaves nothing behind but the page of the plan.',
+    'the result, and leaves nothing behind but two pages: the plan, and the report that cosmig status --report writes.',
   examples: [
     { line: 'cosmig demo', purpose: 'watch it, and see the picture at the end' },
     { line: 'cosmig demo --fast --json', purpose: 'the same within seconds, for a script' },

@@ -1,7 +1,8 @@
 /**
  * The demo: a migration from end to end in about a minute, in this process and without an account. Invariants: the
  * steps run the code of the real commands, the account limits RU/s as the service does, the application never waits
- * for the migration, and nothing but the page of the plan remains on disk unless the operator asks for more.
+ * for the migration, and nothing but two pages remains on disk unless the operator asks for more: that of the plan, and the
+ * report of the migration.
  */
 import type { Context, Result } from '../cli/command.ts';
 import { ChildSignal } from '../lib/abort.ts';
@@ -10,13 +11,14 @@ import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { seededRandom } from '../lib/random.ts';
 import { withPage } from '../report/runs/live-page.ts';
+import { writeWatchPage } from '../report/status/report-file.ts';
 import type { DEMO_RESULT } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { DemoAccount } from './account.ts';
 import { Application } from './application.ts';
 import { demoText } from './picture.ts';
 import { fill, makeSeed, SOURCE, SPLITS, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
-import { PlanPage } from './plan-page.ts';
+import { DemoPages } from './pages.ts';
 import { runStory, type Pace } from './story.ts';
 
 export interface DemoOptions {
@@ -45,7 +47,7 @@ async function perform(context: Context, { fast, keep, watch }: DemoOptions): Pr
   const pace = fast ? FAST : NORMAL;
   const random = seededRandom(SEED);
   await using local = await DemoAccount.open({ isKept: keep });
-  using page = new PlanPage(keep ? local.folder : undefined);
+  using pages = new DemoPages(keep ? local.folder : undefined);
   out.note(`a Cosmos account is ready at ${local.endpoint}`);
   if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
   const seed = makeSeed(pace.documents, random);
@@ -63,7 +65,7 @@ async function perform(context: Context, { fast, keep, watch }: DemoOptions): Pr
         runStory({
           context,
           local,
-          page: page.path,
+          page: pages.plan,
           application,
           seed,
           pace,
@@ -74,18 +76,21 @@ async function perform(context: Context, { fast, keep, watch }: DemoOptions): Pr
       work.abort(new Error('the demo has ended'));
     }
   });
+  const failed = writeWatchPage(pages.report, local.ledger, clock.now());
+  if (failed !== undefined) throw failed;
   const kept = keep ? { kept: { folder: local.folder, endpoint: local.endpoint } } : {};
   const durationMs = clock.monotonicMs() - startedMs;
   const json: TypeOf<typeof DEMO_RESULT> = {
     command: 'demo',
     complete: true,
     ...findings,
+    report: pages.report,
     ...kept,
     durationMs,
   };
-  page.keep();
-  const text = demoText(findings);
-  return keep ? { json, text, aside: lookAround(local) } : { json, text };
+  pages.keep();
+  const shown = `The migration on a page: ${pages.report}\nThe plan on a page: ${pages.plan}`;
+  return { json, text: demoText(findings), aside: keep ? `${shown}\n${lookAround(local)}` : shown };
 }
 
 function shopText({ documents, kinds }: Seed): readonly string[] {
@@ -106,6 +111,7 @@ function lookAround({ folder, endpoint }: DemoAccount): string {
     'and in another terminal:',
     `  cosmig status --config ${folder}/cosmig.config.yaml`,
     `  cosmig dead-letters list --all --config ${folder}/cosmig.config.yaml`,
+    `  cosmig status --report again.html --config ${folder}/cosmig.config.yaml`,
     `Remove it with: rm -r ${folder}`,
   ].join('\n');
 }

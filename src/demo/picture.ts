@@ -5,7 +5,10 @@ import type { DEMO_RESULT } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 
 /** The result of the demo, without the members that every result has. */
-export type DemoFindings = Omit<TypeOf<typeof DEMO_RESULT>, 'command' | 'complete' | 'kept' | 'durationMs'>;
+export type DemoFindings = Omit<
+  TypeOf<typeof DEMO_RESULT>,
+  'command' | 'complete' | 'report' | 'kept' | 'durationMs'
+>;
 /** How documents and RU are spread in a container. */
 export type Spread = DemoFindings['before'];
 type LetterShown = DemoFindings['letters'][number];

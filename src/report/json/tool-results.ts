@@ -115,6 +115,7 @@ export const DEMO_RESULT = is.object({
     long: is.object({ source: is.nullable(is.text()), target: is.nullable(is.text()) }),
     lateWrites: is.whole(),
   }),
+  report: is.text('the path of the page of the whole migration, which the demo leaves'),
   kept: is.optional(is.object({ folder: is.text(), endpoint: is.text() })),
   durationMs,
 });

@@ -1,7 +1,8 @@
 /**
- * What only the report of `cosmig status` shows: how documents and RU are spread over the partitions of both sides, and
- * the whole story of the last cutover. The live page would read it every second for nothing.
+ * What only the report of `cosmig status` shows: how documents and RU are spread over the partitions of both sides,
+ * the whole story of the last cutover, and what the operator has left out. The live page would read it every second for nothing.
  */
+import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { Ledger } from '../../state/ledger.ts';
 import type { RunReport } from '../../state/runs.ts';
@@ -14,6 +15,8 @@ export interface ReportFacts extends MigrationFacts {
   readonly spread: CountedSpread | null;
   /** The last report of each run, the newest first. */
   readonly reports: readonly RunReport[];
+  /** Dead letters that the operator has discarded, the oldest first. */
+  readonly discarded: readonly Letter[];
   /** The events of the last cutover, the oldest first. */
   readonly cutover: readonly JournalEntry[];
 }
@@ -36,6 +39,7 @@ export function readReportFacts(ledgerPath: string, known: MigrationFacts): Repo
       cutover: ledger.journal.lastCutover(EVENTS_MAX),
       events: ledger.journal.newest(EVENTS_MAX),
       letters: ledger.letters.newest(LETTERS_MAX),
+      discarded: ledger.letters.list({ state: 'discarded', after: 0, limit: LETTERS_MAX }),
     };
   });
 }

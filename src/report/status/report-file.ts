@@ -11,6 +11,7 @@ import { readFacts } from '../watch/facts.ts';
 import { partsOf, watchPage, type PageParts } from '../watch/page.ts';
 import { beforeAfter } from './before-after.ts';
 import { cutoverTimeline } from './cutover-timeline.ts';
+import { discardedLetters } from './discarded-letters.ts';
 import { readReportFacts } from './report-facts.ts';
 
 /** Returns the error if the page could not be written. */
@@ -26,6 +27,12 @@ export function reportPage(ledger: string, nowMs: number): string {
   const facts = known.is === 'known' ? readReportFacts(ledger, known) : known;
   const parts: PageParts = partsOf(facts, { source: new Map(), target: new Map() });
   const more: PageParts =
-    facts.is === 'known' ? { spread: beforeAfter(facts).text, timeline: cutoverTimeline(facts).text } : {};
+    facts.is === 'known'
+      ? {
+          spread: beforeAfter(facts).text,
+          timeline: cutoverTimeline(facts).text,
+          letters: `${parts['letters'] ?? ''}${discardedLetters(facts).text}`,
+        }
+      : {};
   return watchPage(facts, { ...parts, ...more }, { live: false, version: readVersion() });
 }

@@ -1,5 +1,6 @@
 /** What was replicated, and what could not be. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
+import type { Letter } from '../../state/dead-letters.ts';
 import { formatAge } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import type { MigrationFacts } from './facts.ts';
@@ -32,8 +33,13 @@ export function deadLetters({ status, letters, atMs }: MigrationFacts): Markup {
 <dl class="rows">${Object.entries(reasons).map(
     ([reason, count]) => markup`<div><dt>${reason}</dt><dd><b>${formatCount(count)}</b></dd></div>`,
   )}</dl>
-<ul class="list">${letters.map(
-    ({ number, id, reason, why, atMs: triedMs }) =>
-      markup`<li><span class="muted">${number}, ${formatAge(atMs - triedMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
-  )}</ul>${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
+${letterList(letters, atMs)}${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
+}
+
+/** Lists letters, with their age. */
+export function letterList(letters: readonly Letter[], nowMs: number): Markup {
+  return markup`<ul class="list">${letters.map(
+    ({ number, id, reason, why, atMs }) =>
+      markup`<li><span class="muted">${number}, ${formatAge(nowMs - atMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
+  )}</ul>`;
 }

@@ -90,7 +90,7 @@ export class Story implements AsyncDisposable {
       NO_COLOR: '1',
     };
     process.chdir(this.folder);
-    // The demo leaves a page in the folder of temporary files.
+    // The demo leaves pages in the folder of temporary files.
     process.env['TMPDIR'] = this.folder;
   }
 

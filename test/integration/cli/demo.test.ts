@@ -57,7 +57,8 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
     },
     durationMs: count,
   });
-  const { letters, proof, plan } = result as {
+  const { letters, proof, plan, report } = result as {
+    readonly report: string;
     readonly plan: { readonly page: string };
     readonly letters: readonly { readonly id: string; readonly state: string }[];
     readonly proof: { readonly orders: { readonly known: number; readonly found: number } };
@@ -72,6 +73,9 @@ test('demo: a shop in use -> migrated, dead letters resolved, proven', async () 
   expect(proof.orders.known).toBeGreaterThan(0);
   expect(left()).toEqual([basename(dirname(plan.page))]);
   expect(readFileSync(plan.page, 'utf8')).toContain('<title>Plan for shop/orders</title>');
+  expect(dirname(report)).toBe(dirname(plan.page));
+  const page = readFileSync(report, 'utf8');
+  for (const part of ['The target is in use', 'Before and after', 'invoice-9']) expect(page).toContain(part);
 }, 120_000);
 
 test('demo: stopped -> leaves nothing behind', async () => {
