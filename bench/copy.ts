@@ -51,6 +51,8 @@ export async function benchCopy({
     ...Array.from({ length: SMALL_ROUNDS }, () => [SMALL, 2 * SMALL]).flat(),
   ]);
   const large = await copy('cosmig', [WARM_UP, documents]);
+  const mapMedium = await copy('map', [MEDIUM]);
+  const map = await copy('map', [WARM_UP, documents]);
   // Measured again at the end, since the speed of the machine may have changed.
   floors.push(await copy('floor', FLOOR));
   const count = documents.toLocaleString('en-US');
@@ -96,6 +98,22 @@ export async function benchCopy({
       target: 'about 140,000',
     },
     smallOf(small, large),
+    {
+      ...costOf(`copy --adopt-target, the map of ${count}`, map),
+      ratio: { value: cost(map) / cost(large), to: 'of cosmig copy' },
+      target: 'at most 0.25 x',
+    },
+    {
+      name: 'the same, memory at its peak',
+      value: map.rssPeakBytes / 2 ** 20,
+      unit: 'MiB',
+      ratio: {
+        value: map.rssPeakBytes / mapMedium.rssPeakBytes,
+        to: `at ${MEDIUM.toLocaleString('en-US')}`,
+      },
+      target: 'below 300 MB',
+      note: `${((map.ledgerBytes ?? Number.NaN) / documents).toFixed(0)} bytes of ledger a document`,
+    },
     {
       name: 'ledger (segments, index and rows)',
       value: (large.ledgerBytes ?? Number.NaN) / documents,

@@ -26,6 +26,8 @@ interface AdoptParts {
 /** Throws the counts if the operator has not accepted them. */
 export async function adoptTarget({ context, reporter, reading }: AdoptParts): Promise<void> {
   const { spec, log } = context;
+  // No document moves meanwhile.
+  reporter.isPaused = true;
   const totals = await mapTarget(context, {
     signal: reading,
     onProgress: (read) => (reporter.settling = () => `reads the target: ${pluralize(read, 'document')}`),
@@ -35,27 +37,36 @@ export async function adoptTarget({ context, reporter, reading }: AdoptParts): P
     onProgress: (read) => (reporter.settling = () => `counts the source: ${pluralize(read, 'document')}`),
   });
   reporter.settling = null;
-  if (!spec.acceptsWarnings) throw refusedCounts(context, counts);
+  reporter.isPaused = false;
+  const reservation = openReservation(context);
+  const other = await reservation.read();
+  const own = reservationOf(context.ledger, spec);
+  refuseLiveLedger(other, { name: own.ledger, path: spec.ledger });
+  if (!spec.acceptsWarnings) {
+    const elsewhere = other?.ledger === own.ledger ? undefined : other?.path;
+    throw refusedCounts(context, counts, elsewhere);
+  }
   log.info(`adopting the target: ${describe(counts)}`);
-  await takeOver(context);
+  await reservation.takeOver(own);
 }
 
-/** Makes the reservation of the target name this ledger. */
-async function takeOver({ ledger, targetSide, spec, signal }: RunContext): Promise<void> {
+function openReservation({ targetSide, signal }: RunContext): Reservation {
   const { requests, facts, patience, timeoutMs } = targetSide;
-  const reservation = new Reservation(requests, facts, { signal, timeoutMs, patience });
-  const text = reservationOf(ledger, spec);
-  refuseLiveLedger(await reservation.read(), { name: text.ledger, path: spec.ledger });
-  await reservation.takeOver(text);
+  return new Reservation(requests, facts, { signal, timeoutMs, patience });
 }
 
-function refusedCounts({ spec: { target } }: RunContext, counts: AdoptionCounts): NotReadyError {
+/** `elsewhere`: where the ledger is that the reservation of the target names. */
+function refusedCounts(
+  { spec: { target } }: RunContext,
+  counts: AdoptionCounts,
+  elsewhere: string | undefined,
+): NotReadyError {
   const { same, different, wrongSlot, extra, strangers } = counts;
   const there = same + different + wrongSlot + extra + strangers;
   return new NotReadyError(
     `the target ${target.database}/${target.container} has ${pluralize(there, 'document')} that this ledger has not copied`,
     {
-      why: `nothing was written; ${describe(counts)}`,
+      why: `nothing was written; ${describe(counts)}${elsewhere === undefined ? '' : `; the target is reserved for the ledger ${elsewhere}, which must never be used again`}`,
       hint: 'stop everything else that writes to the target, then run the same command with --yes: missing documents are copied, differing copies are replaced, copies whose document is not in the source are removed, and strangers stay',
       details: { ...counts },
     },

@@ -22,7 +22,7 @@ const CAUGHT_UP_S = 10;
 
 export class ProgressReporter {
   complete = false;
-  /** True while a cutover waits for something other than documents: no stall is then reported. */
+  /** True while no document moves, as in some steps of a cutover: no stall is then reported. */
   isPaused = false;
   /** What the run waits for while it settles what the last run left; null at other times. */
   settling: (() => string) | null = null;

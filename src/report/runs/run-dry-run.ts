@@ -5,6 +5,7 @@ import { flagOf } from '../../lib/flags.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
 interface RunFlags {
+  readonly adoptTarget: boolean;
   readonly watch: string | undefined;
   readonly metricsFile: readonly string[];
   readonly notify: string | undefined;
@@ -16,10 +17,11 @@ interface RunFlags {
  * are for the runs that follow, and are not refused.
  */
 export function refuseRunFlags(
-  { watch, metricsFile, notify, notifyCommand }: RunFlags,
+  { adoptTarget, watch, metricsFile, notify, notifyCommand }: RunFlags,
   env: SpecContext['env'],
 ): void {
   const isGiven = {
+    adoptTarget,
     watch: watch !== undefined,
     metricsFile: metricsFile.length > 0,
     notify: notify !== undefined && notify !== env['COSMIG_NOTIFY'],
@@ -28,7 +30,9 @@ export function refuseRunFlags(
   const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
   if (given === undefined) return;
   throw new UsageError(`--dry-run cannot be combined with --${flagOf(given)}`, {
-    why: 'a dry run moves nothing and writes nothing, so there is nothing to show or to report',
+    why: adoptTarget
+      ? '--adopt-target keeps what it reads in a ledger; it too changes neither container without --yes'
+      : 'a dry run moves nothing and writes nothing, so there is nothing to show or to report',
     hint: `leave out --${flagOf(given)}, or leave out --dry-run`,
   });
 }

@@ -3,18 +3,21 @@
  * run.
  */
 import { formatCounts, pluralize } from '../../lib/counting.ts';
+import type { Overview } from '../../state/reading/overview.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
 type Known = Omit<Status, 'next'>;
 
 const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 
-export function adviseNext(status: Known): string {
+export function adviseNext(status: Known, adoption: Overview['adoption'] = null): string {
   const { phase, ranges, running, deadLetters, proof, cutover } = status;
   const { open } = deadLetters;
   const letters = open === 0 ? '' : '; cosmig dead-letters list shows what could not be moved';
   if (running !== null) return `${adviseWhileRunning(status)}${letters}`;
   if (ranges.length === 0) return 'start with cosmig copy';
+  if (adoption !== null && phase === 'new')
+    return 'cosmig copy shows what is in the target, and adopts it with --yes';
   if (phase === 'committed') return adviseCommitted(status);
   if (CUTTING_OVER.has(phase)) {
     const stopped = cutover?.stoppedSince == null ? '' : ', and writers may still be stopped';
@@ -23,6 +26,8 @@ export function adviseNext(status: Known): string {
   const { copy = 0, recopy = 0 } = phasesOf(ranges);
   if (copy > 0) return `cosmig copy continues with ${pluralize(copy, 'range')}${letters}`;
   if (phase === 'copying') return `every range is copied; cosmig copy finishes${letters}`;
+  if (adoption === 'to be compared')
+    return `cosmig copy compares both sides, which completes the adoption of the target${letters}`;
   if (recopy > 0) return `cosmig tail reads ${pluralize(recopy, 'range')} again${letters}`;
   // The ledger does not record whether the operator has let writers resume.
   const stopped =

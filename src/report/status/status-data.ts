@@ -59,7 +59,7 @@ export function buildStatus(
     verifying: isVerifying && !(overview.isRunning && overview.lastRun?.command === 'cutover'),
     cutover: cutoverOf(overview),
   };
-  return { ...status, next: adviseNext(status) };
+  return { ...status, next: adviseNext(status, overview.adoption) };
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */

@@ -19,6 +19,8 @@ export interface Overview {
   readonly lastRun: Run | null;
   /** Journal entries of the last cutover. */
   readonly cutover: readonly JournalEntry[];
+  /** Whether the migration has begun with a target that others have filled; see Journal.adoption. */
+  readonly adoption: ReturnType<Ledger['journal']['adoption']>;
   /** Whether a mover holds the lock, as the operating system reports it. */
   readonly isRunning: boolean;
 }
@@ -48,6 +50,7 @@ export function readOverviewAnd<T>(
       letters: ledger.letters.counts(),
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
+      adoption: ledger.journal.adoption(),
       more: more(ledger),
     }));
     // Without this check, a run that has just ended would look like a run that has crashed.

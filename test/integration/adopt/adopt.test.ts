@@ -5,7 +5,7 @@ import type { Container } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
 import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
-import type { CosmigError } from '../../../src/lib/errors.ts';
+import { CanceledError, type CosmigError } from '../../../src/lib/errors.ts';
 import { RESERVATION_ID } from '../../../src/preflight/reservation.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { MoverLock } from '../../../src/state/lock.ts';
@@ -240,6 +240,37 @@ describe('a target that another tool has filled', () => {
     await adopt(move);
     expect(await complete(move)).toBe(true);
     await expectEqual(move);
+  });
+});
+
+describe('a map', () => {
+  test('its range splits while it is read -> every document is mapped once', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(...orders);
+    await move.run('copy');
+    lose(move);
+    let pages = 0;
+    const stop = new AbortController();
+    const onPoint = (point: CrashPoint): void => {
+      if (point === 'map-page' && ++pages === 4) stop.abort(new CanceledError('SIGINT'));
+    };
+    await expect(adopt(move, { yes: false, drain: stop.signal, onPoint })).rejects.toThrow();
+    expect(move.ledger(({ map }) => map.totals().mapped)).toBeLessThan(60);
+    expect((await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'next cosmig copy shows what is in the target, and adopts it with --yes',
+    );
+    await move.admin.split('shop/by-tenant');
+    await move.admin.split('shop/orders');
+    const refusal = await refusalOf(adopt(move, { yes: false }));
+    expect(refusal).toMatchObject({
+      details: { same: 60, different: 0, wrongSlot: 0, missing: 0, extra: 0 },
+    });
+    expect(move.ledger(({ map }) => map.totals())).toEqual({ mapped: 60, strangers: 0 });
+    await move.run('copy');
+    expect((await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'next cosmig copy compares both sides, which completes the adoption of the target',
+    );
+    expect(await complete(move)).toBe(true);
   });
 });
 

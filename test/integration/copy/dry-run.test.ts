@@ -52,6 +52,7 @@ test('copy --dry-run: warnings and an estimate -> printed, and nothing is writte
 });
 
 test.each([
+  ['--adopt-target', []],
   ['--watch', []],
   ['--metrics-file', ['figures.prom']],
   ['--notify', ['https://example.com/hook']],
