@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import type { OptionTable } from '../src/cli/command.ts';
 import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
+import { BACK_MUTATIONS } from './model/back/mutations.ts';
 import { FOUND_MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -336,6 +337,11 @@ describe('texts', () => {
       expect(FOUND_MUTATIONS.filter((name) => !text.includes(name))).toEqual([]);
     },
   );
+
+  test('the README of the model names every rule of the way back', () => {
+    const text = read('test/model/README.md');
+    expect(BACK_MUTATIONS.filter((name) => !text.includes(name))).toEqual([]);
+  });
 
   test.each(['ledger', 'verify'])('ledger.md names every table of migrations/%s', (name) => {
     const made = filesUnder(`migrations/${name}`)

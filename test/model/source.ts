@@ -64,6 +64,7 @@ export class Source {
   readonly #versions = new Map<Identity, Version[]>();
   readonly #bodies: number;
   #etag = 0;
+  #expirations = 0;
 
   constructor(ranges: number, bodies = 0) {
     this.#bodies = bodies;
@@ -168,7 +169,13 @@ export class Source {
     this.#append(id, { ...gone, lsn: this.#tick(id), previous: gone.lsn, ...this.#next(), op: 'delete' });
   }
 
+  /** How often something has changed: by a write, or because a document has expired. */
+  get changes(): number {
+    return this.#etag + this.#expirations;
+  }
+
   expire(id: Identity): void {
+    this.#expirations += 1;
     for (const version of this.versionsOf(id)) version.expired = true;
   }
 

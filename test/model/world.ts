@@ -11,7 +11,7 @@ import { run } from './mover/run.ts';
 import { Network } from './network.ts';
 import type { Scenario } from './scenario.ts';
 import { Source, type Slot } from './source.ts';
-import { Target, type Receiver, type Write } from './target.ts';
+import { refusalOf, Target, type Receiver, type Write } from './target.ts';
 
 /** The containers of one turn, which have a past of their own. */
 export interface Sides {
@@ -38,6 +38,10 @@ export class World {
   breach: string | null = null;
   /** The application has stopped for the cutover. */
   fenced = false;
+  /** The ledger of this turn was lost after it had begun: it is not begun again. */
+  refused = false;
+  /** What strangers have written in the target, by etag. */
+  readonly strangers = new Set<number>();
   /** The turn is over. */
   committed: Commit | null = null;
   /** What was wrong at a quiet moment. */
@@ -61,8 +65,13 @@ export class World {
     return this.#order;
   }
 
+  /** No process starts any longer. */
+  get isOver(): boolean {
+    return this.committed !== null || this.refused || this.ledger.unsafe !== null;
+  }
+
   start(): boolean {
-    if (this.process !== null || this.committed !== null || this.ledger.unsafe !== null) return false;
+    if (this.process !== null || this.isOver) return false;
     this.process = new Process(this);
     this.process.spawn('run', run(this.process));
     return true;
@@ -89,10 +98,13 @@ export class World {
     if (!contiguous) this.#break('a position moved past an uncommitted page');
   }
 
-  #watchWrite({ kind, slot, id, ifMatch, moving }: Write): void {
+  #watchWrite(write: Write): void {
+    const { kind, slot, id, ifMatch, moving } = write;
     if (kind !== 'create' && ifMatch === null) this.#break(`an unconditional ${kind} of ${id} at ${slot}`);
     const elsewhere = [...this.target.now].some(([other, copy]) => other !== slot && copy.owner === id);
     const there = this.target.now.get(slot);
+    if (there !== undefined && this.strangers.has(there.etag) && refusalOf(write, there) === 'ok')
+      this.failure ??= `what a stranger has written in ${slot} is gone`;
     if (moving && !elsewhere && there?.owner === id && there.etag === ifMatch)
       this.#break(`${id} left ${slot} before its new copy was there`);
   }

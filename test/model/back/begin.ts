@@ -9,18 +9,34 @@ import { READ, STEP, type Steps } from '../mover/task.ts';
 import { PLACES, placeOf, type Identity, type Slot } from '../source.ts';
 import type { Commit } from './commit.ts';
 import { copyOf } from './container.ts';
+import { endsOf } from './cutover.ts';
 import { alarm } from './strangers.ts';
 
 export function* beginTurn(process: Process, before: Commit): Steps {
-  const { ledger } = process;
+  const { ledger, world } = process;
+  if (before.begun && !process.lacks('begun-not-marked')) {
+    world.refused = true;
+    world.stop();
+    yield { until: () => false };
+  }
+  if (process.lacks('marked-before-the-map')) markTurn(before);
+  if (process.lacks('map-not-durable')) keepPositions(process, before);
   const map: ClosedSide = { rows: new Map(), notOurs: new Map() };
   for (let place = 0; place < PLACES; place += 1) yield* readPlace(process, before, { place, map });
-  if (map.rows.size + map.notOurs.size !== before.count) yield* alarm(process, 'one that is gone');
+  const isWhole = map.rows.size + map.notOurs.size === before.count;
+  if (!isWhole && !process.lacks('map-not-counted')) yield* alarm(process, 'one that is gone');
   yield STEP;
   ledger.index = map.rows;
   ledger.notOurs = map.notOurs;
-  ledger.watched = [...before.ends];
-  ledger.leases = before.anchors.map(({ min, max, lsn }) => {
+  keepPositions(process, before);
+}
+
+/** The map is part of this transaction. */
+function keepPositions(process: Process, { anchors, closed, ends }: Commit): void {
+  const { ledger, world } = process;
+  const late = process.lacks('anchors-after-the-commit');
+  ledger.watched = process.lacks('ends-after-the-commit') ? endsOf(closed) : [...ends];
+  ledger.leases = (late ? world.source.ranges : anchors).map(({ min, max, lsn }) => {
     process.sawPage(min, max, lsn);
     const positions = { lv: lsn, back: lsn, anchor: lsn, avad: lsn };
     return { min, max, phase: 'tail', ...positions, copied: lsn, renamed: false };
@@ -30,7 +46,7 @@ export function* beginTurn(process: Process, before: Commit): Steps {
 }
 
 /** Before the first intent: a ledger that is lost from now on is not begun again. */
-export function markTurn(_process: Process, before: Commit): void {
+export function markTurn(before: Commit): void {
   before.begun = true;
 }
 
@@ -40,16 +56,17 @@ interface ClosedSide {
 }
 
 function* readPlace(
-  { world }: Process,
+  process: Process,
   { closed, ends, anchors }: Commit,
   { place, map }: { place: number; map: ClosedSide },
 ): Steps {
+  const { world } = process;
   const end = ends[place] ?? 0;
   const feed = world.scenario.deletes === 'avad' ? 'AVAD' : 'LV';
   // All events up to the anchor are done. Without this an event beyond it would look like the first of a renamed document.
   const orderOf = (id: Identity): Pick<Row, 'feed' | 'lsn'> => {
     const range = anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
-    return { feed, lsn: range?.lsn ?? null };
+    return { feed, lsn: process.lacks('mapped-row-without-lsn') ? null : (range?.lsn ?? null) };
   };
   const row = { state: 'live', etag: null } as const;
   for (let position = 0; position < end;) {
@@ -57,7 +74,7 @@ function* readPlace(
     const replica = closed.replica(place, floor, yield READ);
     const page = readFeed(closed, { feed: 'LV', min: place, max: place + 1, position, replica });
     if (typeof page === 'string') throw new Error(`the latest-version feed says ${page}`);
-    if (page.token < end) continue;
+    if (page.token < end && !process.lacks('map-behind-the-end')) continue;
     for (const { id: slot, lsn, version } of page.changes) {
       if (version === null || lsn > end) continue;
       const { owner, etag } = copyOf(slot, version);

@@ -8,8 +8,16 @@ import { refusalOf, type Copy, type Receiver, type Status, type Write } from '..
 /** The number that no container accepts as a key value stands for a document of another kind. */
 const NO_KEY = '!';
 
+interface State {
+  readonly lsn: number;
+  readonly changes: number;
+  readonly state: ReadonlyMap<Slot, Copy>;
+}
+
 export class Container implements Receiver {
   readonly documents: Source;
+  /** The same state is asked for again and again. */
+  #last: State = { lsn: -1, changes: -1, state: new Map() };
 
   constructor(documents: Source) {
     this.documents = documents;
@@ -25,6 +33,13 @@ export class Container implements Receiver {
   }
 
   at(lsn: number): ReadonlyMap<Slot, Copy> {
+    const { changes } = this.documents;
+    if (this.#last.lsn !== lsn || this.#last.changes !== changes)
+      this.#last = { lsn, changes, state: this.#stateAt(lsn) };
+    return this.#last.state;
+  }
+
+  #stateAt(lsn: number): ReadonlyMap<Slot, Copy> {
     const state = new Map<Slot, Copy>();
     for (const slot of this.documents.identities) {
       const version = this.documents.versionsOf(slot).findLast(({ etag }) => etag <= lsn);

@@ -19,7 +19,7 @@ export function* cutOver(process: Process, target: Container): Steps {
     yield STEP;
     const ends = endsOf(source);
     yield { until: () => isDrained(process, ends) };
-    reconcile(process);
+    if (world.scenario.deletes === 'reconcile') reconcile(process);
     yield { until: () => isQuiet(process) && isSearched(process) };
     const strange = strangeSlot(process);
     if (strange !== null) yield* alarm(process, strange);
@@ -31,9 +31,10 @@ export function* cutOver(process: Process, target: Container): Steps {
     const anchors = target.documents.ranges.map(({ min, max, lsn }) => ({ min, max, lsn }));
     const [last, count] = [endsOf(source), new Container(source).now.size];
     if (last.some((end, place) => end !== ends[place]) || !isQuiet(process) || !isOpen()) continue;
+    if (!isSearched(process) || strangeSlot(process) !== null) continue;
     yield STEP;
     world.committed = { closed: source, anchors, ends, count, begun: false };
-    world.stop();
+    if (!process.lacks('two-directions-alive')) world.stop();
     return;
   }
 }
@@ -42,7 +43,8 @@ function isTail({ phase }: { readonly phase: string }): boolean {
   return phase === 'tail';
 }
 
-function endsOf(source: Source): number[] {
+/** The newest LSN of each place. */
+export function endsOf(source: Source): number[] {
   return Array.from({ length: PLACES }, (_, place) => source.rangeAt(place).lsn);
 }
 

@@ -6,7 +6,7 @@ import { act } from '../application.ts';
 import type { Mutation } from '../mutations.ts';
 import { converge, perform, quiet } from '../scheduler.ts';
 import type { Scenario } from '../scenario.ts';
-import { Source, type Identity, type Key } from '../source.ts';
+import { placeOf, Source, type Identity, type Key } from '../source.ts';
 import { World } from '../world.ts';
 import { Container } from './container.ts';
 import { cutOver } from './cutover.ts';
@@ -15,6 +15,10 @@ import type { BackMutation } from './mutations.ts';
 export interface Itinerary extends Scenario {
   /** 1: back. 2: back, and forth again. */
   readonly lastTurn: 1 | 2;
+  /** How often another process writes the closed side, in each turn. */
+  readonly strayMax: number;
+  /** The ledger of a turn may be lost. */
+  readonly loses: boolean;
 }
 
 interface Written {
@@ -32,6 +36,8 @@ export class Journey {
   /** What the application has written and not deleted. */
   #written = new Map<Identity, Written>();
   #failure: string | null = null;
+  #strays = 0;
+  #hasLost = false;
 
   constructor(itinerary: Itinerary, mutation: Mutation | BackMutation | null) {
     this.itinerary = itinerary;
@@ -69,6 +75,12 @@ export class Journey {
         return this.#cutOver();
       case 'quiet':
         return this.#rest();
+      case 'stray':
+        return this.#stray(rest);
+      case 'lose':
+        return this.#lose();
+      case 'old':
+        return this.#resumeOld(rest.join(' '));
       case 'late':
         return this.worlds.some((one) => perform(one, action));
       default:
@@ -80,9 +92,7 @@ export class Journey {
     const { source, scenario, fenced, committed } = this.world;
     if (fenced || committed !== null || !act(source, scenario, action)) return false;
     const [id = ''] = action.split(' ');
-    const now = source.now(id);
-    if (now === null) this.#written.delete(id);
-    else this.#written.set(id, { key: now.key, body: now.body });
+    this.#note(source, id);
     return true;
   }
 
@@ -94,37 +104,77 @@ export class Journey {
     return true;
   }
 
+  /** Another process writes the side that is closed. */
+  #stray([verb = '', slot = '']: readonly string[]): boolean {
+    const { before, target, strangers } = this.world;
+    if (before === null || this.#strays >= this.itinerary.strayMax) return false;
+    const there = before.closed.now(slot);
+    if ((verb === 'create') === (there !== null)) return false;
+    if (verb === 'delete') before.closed.delete(slot);
+    else before.closed.put(slot, [there ?? { key: this.#otherKey(), big: false, unique: 0, marked: false }]);
+    const written = target.now.get(slot)?.etag;
+    if (written !== undefined) strangers.add(written);
+    this.#strays += 1;
+    return true;
+  }
+
+  #otherKey(): Key {
+    return this.world.turn % 2 === 1 ? 'P' : (this.itinerary.identities[0] ?? 'A').slice(0, 1);
+  }
+
+  #lose(): boolean {
+    const { world } = this;
+    if (!this.itinerary.loses || world.turn === 0 || world.process !== null || this.#hasLost) return false;
+    world.ledger.lose();
+    this.#hasLost = true;
+    return true;
+  }
+
+  /** The mover of the turn before, if it is alive. */
+  #resumeOld(action: string): boolean {
+    const old = this.worlds.at(-2);
+    return old !== undefined && old.process !== null && perform(old, action);
+  }
+
   /** The two containers change places. */
   #turn(): void {
     const { source, target, committed, turn } = this.world;
+    const documents = (target as Container).documents;
     this.#written = new Map(
       [...this.#written].map(([id, { key, body }]) => [key + id.slice(1), { key: id.slice(0, 1), body }]),
     );
-    const sides = {
-      source: (target as Container).documents,
-      target: new Container(source),
-      turn: turn + 1,
-      before: committed,
-    };
+    // What was written after the last look was written to a side that is in use: the next turn replicates it.
+    for (const id of documents.identities) {
+      const anchor = committed?.anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
+      if ((documents.versionsOf(id).at(-1)?.lsn ?? 0) > (anchor?.lsn ?? 0)) this.#note(documents, id);
+    }
+    this.#strays = 0;
+    this.#hasLost = false;
+    const sides = { source: documents, target: new Container(source), turn: turn + 1, before: committed };
     this.worlds.push(new World(scenarioOf(this.itinerary, turn + 1), this.#mutation, sides));
+  }
+
+  #note(documents: Source, id: Identity): void {
+    const now = documents.now(id);
+    if (now === null) this.#written.delete(id);
+    else this.#written.set(id, { key: now.key, body: now.body });
   }
 
   /** All comes to rest. A cutover that is in the middle of it ends, and the next turn rests as well. */
   #rest(): true {
     const { world } = this;
-    converge(world);
-    if (world.committed !== null || world.ledger.unsafe !== null) {
-      if (world.ledger.unsafe !== null) this.#failure ??= `${world.ledger.unsafe} is said to be another's`;
-      return true;
-    }
-    quiet(world);
+    for (const one of this.worlds) converge(one);
+    if (world.ledger.unsafe !== null && this.#strays === 0)
+      this.#failure ??= `${world.ledger.unsafe} is said to be a stranger's`;
+    if (world.refused && !this.#hasLost) this.#failure ??= 'the ledger is said to be lost';
+    if (!world.isOver && this.#strays === 0) quiet(world);
     this.#failure ??= this.#judgeWritten();
     return true;
   }
 
   #judgeWritten(): string | null {
-    const { source, scenario } = this.world;
-    for (const id of scenario.identities) {
+    const { source } = this.world;
+    for (const id of new Set([...source.identities, ...this.#written.keys()])) {
       const [now, written] = [source.now(id), this.#written.get(id)];
       if (now?.body !== written?.body) return `${id} is not what the application wrote`;
       if (now?.key !== written?.key) return `${id} does not have the key that the application wrote`;

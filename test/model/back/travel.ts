@@ -4,8 +4,10 @@
 import { Chance } from '../chance.ts';
 import type { Mutation } from '../mutations.ts';
 import { randomScenario } from '../scenario.ts';
-import { choose } from '../scheduler.ts';
+import { choose, type Budget } from '../scheduler.ts';
 import { linesOf, shorten } from '../shrink.ts';
+import type { Slot } from '../source.ts';
+import type { World } from '../world.ts';
 import { Journey, type Itinerary } from './journey.ts';
 import type { BackMutation } from './mutations.ts';
 
@@ -23,6 +25,8 @@ function randomItinerary(chance: Chance): Itinerary {
     ...scenario,
     deletes: scenario.deletes === 'marker' ? 'avad' : scenario.deletes,
     lastTurn: chance.one([1, 1, 2]),
+    strayMax: chance.below(3) === 0 ? 1 + chance.below(2) : 0,
+    loses: chance.below(6) === 0,
     uniqueKeys: false,
     misfits: false,
     foreign: false,
@@ -52,7 +56,7 @@ export function explore(
     const eager = 2 + chance.below(20);
     const budget = { app: itinerary.appMax, eager, sticky: chance.below(4), task: '' };
     for (let n = 0; n < itinerary.actionsMax && journey.world.turn === turn; n += 1) {
-      const action = chance.below(100) < 2 ? 'cutover' : choose(journey.world, chance, budget);
+      const action = next(journey, chance, budget);
       if (action === null) continue;
       if (action.startsWith('app')) budget.app -= 1;
       if (take(action)) return seen();
@@ -65,6 +69,28 @@ export function explore(
   }
   if (take('quiet')) return seen();
   return null;
+}
+
+function next(journey: Journey, chance: Chance, budget: Budget): string | null {
+  const { world, worlds, itinerary } = journey;
+  const dice = chance.below(200);
+  if (dice < 4) return 'cutover';
+  if (dice < 16 && itinerary.strayMax > 0)
+    return `stray ${chance.one(['touch', 'delete', 'create'])} ${chance.one(slotsOf(world))}`;
+  if (dice < 20 && itinerary.loses) return 'lose';
+  const old = worlds.at(-2);
+  if (old !== undefined && old.process !== null && dice < 100) {
+    const action = choose(old, chance, { ...budget, app: 0 });
+    return action === null ? null : `old ${action}`;
+  }
+  return choose(world, chance, budget);
+}
+
+/** Every slot of the closed side that a document may have. */
+function slotsOf({ scenario }: World): Slot[] {
+  const [first, second] = scenario.keys ?? ['P', 'Q'];
+  const ids = new Set(scenario.identities.map((id) => id.slice(1)));
+  return [...ids].flatMap((id) => [first + id, second + id]);
 }
 
 /** The shortest trace found that still fails. */

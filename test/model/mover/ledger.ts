@@ -126,6 +126,12 @@ export class Ledger {
     if (this.#losesPower) this.#synced = structuredClone(this.#contents());
   }
 
+  /** The file is gone. */
+  lose(): void {
+    Object.assign(this, new Ledger({ losesPower: this.#losesPower }).#contents());
+    this.sync();
+  }
+
   losePower(): void {
     if (this.#losesPower) Object.assign(this, structuredClone(this.#synced));
   }

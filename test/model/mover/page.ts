@@ -36,10 +36,11 @@ export class Page {
 
   /** On the way back the intent also has to name what is written, or that the slot is emptied (`body` is null). */
   claims(id: Identity, slot: Slot, body: number | null): boolean {
-    const any = !this.#process.keepsEtags;
-    return this.intent.claims.some(
-      (claim) => claim.id === id && claim.slot === slot && (any || claim.body === body),
+    const claims = this.intent.claims.filter((claim) => claim.id === id && claim.slot === slot);
+    const any = this.#process.lacks(
+      body === null ? 'write-claim-covers-a-removal' : 'where-is-claimed-and-not-what',
     );
+    return claims.some((claim) => any || !this.#process.keepsEtags || claim.body === body);
   }
 
   beginTakeover(slot: Slot, from: Identity): void {

@@ -101,6 +101,11 @@ export class Process {
     return version !== null && version.marked && this.world.scenario.deletes === 'marker' ? null : version;
   }
 
+  /** The target has come as far as this. A token that is not known stays so, and brings a newer one. */
+  sawTarget(lsn: number): void {
+    if (this.targetToken !== null) this.targetToken = Math.max(this.targetToken, lsn);
+  }
+
   sawPage(min: number, max: number, token: number): void {
     for (let place = min; place < max; place += 1)
       this.tokens[place] = Math.max(this.tokens[place] ?? 0, token);

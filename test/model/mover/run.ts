@@ -16,7 +16,7 @@ export function* run(process: Process): Steps {
   const { ledger, world } = process;
   if (world.before !== null) {
     if (ledger.leases.length === 0) yield* beginTurn(process, world.before);
-    markTurn(process, world.before);
+    markTurn(world.before);
     process.spawn('watch', watchClosedSide(process, world.before.closed));
   } else if (ledger.leases.length === 0) {
     const leases = yield* anchor(process);

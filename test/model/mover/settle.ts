@@ -52,7 +52,7 @@ function* settle(
   const holding = new Map<Slot, Copy>();
   for (const slot of slots) {
     const seen = yield* readSlot(process, slot);
-    if (!isExplained(process, slot, seen)) yield* alarm(process, slot);
+    if (!isExplained(process, { slot, seen, own: page.intent })) yield* alarm(process, slot);
     if (seen?.owner === id) holding.set(slot, seen);
   }
   const kept = wanted !== null && holding.has(wanted) ? wanted : null;
