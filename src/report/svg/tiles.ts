@@ -1,7 +1,7 @@
 /**
  * The physical partitions of a container as tiles over the hash space. The width of a tile is its share of the space, its
- * strength how busy it is. Widths are percentages, so that labels keep their size on every screen; a label that does not
- * fit is cut off by its tile.
+ * strength how busy it is. Widths are percentages, so that labels keep their size on every screen. A label is left out where
+ * it does not fit; its tile has all of it as a title.
  */
 import { at, markup, type Markup } from './markup.ts';
 import type { Caption } from './picture.ts';
@@ -11,6 +11,8 @@ export interface Tile {
   readonly from: number;
   readonly to: number;
   readonly label: string;
+  /** What is shown instead of a label that fits on no screen. */
+  readonly short: string;
   /** From 0 (idle) to 1 (as busy as it may be). */
   readonly heat: number;
   /** The class that sets its colour. */
@@ -21,22 +23,34 @@ export interface Tile {
   readonly title: string;
 }
 
-const HEIGHT = 46;
 const LEVELS = 8;
+/** How wide a picture is at least on a phone, on a laptop, and on a screen of 1240 px or more. */
+const WIDTHS = { phone: 310, laptop: 700, wide: 1090 } as const;
+/** The width of a letter of a label, and of the space around a label. */
+const [LETTER, SPACE] = [7.4, 12];
 /** A tile that is stronger than this needs a light label. */
 const STRONG = 4;
 
 export function tiles({ id, title, description }: Caption, list: readonly Tile[]): Markup {
-  return markup`<svg class="tiles" width="100%" height="${HEIGHT}" role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d"><title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>${list.map(tile)}</svg>`;
+  return markup`<svg class="tiles" role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d"><title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>${list.map(tile)}</svg>`;
 }
 
-function tile({ from, to, label, heat, tone, isMarked, title }: Tile): Markup {
+function tile({ from, to, label: whole, short, heat, tone, isMarked, title }: Tile): Markup {
+  const label = fitOf(whole, to - from) === 'on-none' ? short : whole;
   const level = heat <= 0 ? 0 : Math.max(1, Math.min(LEVELS, Math.ceil(heat * LEVELS)));
-  const filled = (style: string, y: number): Markup =>
-    markup`<rect class="${style}" x="1" y="${y}" width="100%" height="${HEIGHT - y}"/>`;
-  return markup`<svg class="tile ${tone}" x="${at(from * 100)}%" width="${at((to - from) * 100)}%" height="${HEIGHT}"><title>${title}</title>${[
-    filled('track', 0),
-    level === 0 ? null : filled(`heat${level}`, 0),
-    isMarked ? filled('rest', HEIGHT - 5) : null,
-  ]}<text class="${level > STRONG ? 'on-tile' : ''}" x="8" y="${HEIGHT / 2 + 4}">${label}</text></svg>`;
+  return markup`<svg class="tile ${tone}" x="${at(from * 100)}%" width="${at((to - from) * 100)}%" height="100%"><title>${title}</title>${[
+    box('track'),
+    level === 0 ? null : box(`heat${level}`),
+    isMarked ? markup`<rect class="rest" x="1" y="88%" width="100%" height="12%"/>` : null,
+  ]}<text class="${fitOf(label, to - from)} ${level > STRONG ? 'on-tile' : ''}" x="8" y="50%" dy=".35em">${label}</text></svg>`;
+}
+
+const box = (style: string): Markup => markup`<rect class="${style}" x="1" width="100%" height="100%"/>`;
+
+/** Returns the smallest screen on which a tile has space for its label, as a class. */
+function fitOf(label: string, share: number): string {
+  const needed = (label.length * LETTER + SPACE) / share;
+  if (needed <= WIDTHS.phone) return '';
+  if (needed <= WIDTHS.laptop) return 'on-laptop';
+  return needed <= WIDTHS.wide ? 'on-wide' : 'on-none';
 }

@@ -9,6 +9,14 @@ export const CLIENT = `
     link.textContent = text;
     document.body.classList.toggle('stale', text !== '');
   };
+  const said = document.getElementById('said');
+  let headline = '';
+  // Only what is new is read out: most details change every second.
+  const announce = () => {
+    const now = document.querySelector('h1').textContent;
+    if (now !== headline && headline !== '') said.textContent = now;
+    headline = now;
+  };
   let lastMs = Date.now();
   let ended = false;
   const events = new EventSource('events');
@@ -20,6 +28,7 @@ export const CLIENT = `
       if (part !== null) part.innerHTML = markup;
     }
     document.title = document.getElementById('name').textContent;
+    announce();
   });
   events.addEventListener('end', () => {
     ended = true;

@@ -13,8 +13,8 @@ export function cutover(facts: MigrationFacts): Markup {
   return markup`<h2>Cutover</h2>${stopped(facts)}<div class="columns"><div><h3>What the gate requires</h3><ul class="ticks">${gate(
     facts,
   ).map(
-    ({ name, isMet, note }) =>
-      markup`<li class="${isMet === null ? 'open' : isMet ? 'met' : 'unmet'}"><span aria-hidden="true">${isMet === null ? '·' : isMet ? '✓' : '✗'}</span> <span class="hidden">${isMet === null ? 'not known: ' : isMet ? 'met: ' : 'not met: '}</span>${name} <span class="muted">${note}</span></li>`,
+    ({ name, is, note }) =>
+      markup`<li class="${is}"><span aria-hidden="true">${MARKS[is]}</span> <span class="hidden">${WORDS[is]}: </span>${name} <span class="muted">${note}</span></li>`,
   )}</ul></div><div><h3>Steps</h3>${steps(facts)}</div></div>`;
 }
 
@@ -36,10 +36,13 @@ function stopped({ status: { cutover: last }, atMs }: MigrationFacts): Markup | 
 
 interface Condition {
   readonly name: string;
-  /** Null: not known yet. */
-  readonly isMet: boolean | null;
+  /** `open`: not met yet, or not known, which is nothing to worry about. */
+  readonly is: 'met' | 'unmet' | 'open';
   readonly note: string;
 }
+
+const MARKS: Readonly<Record<Condition['is'], string>> = { met: '✓', unmet: '✗', open: '○' };
+const WORDS: Readonly<Record<Condition['is'], string>> = { met: 'met', unmet: 'not met', open: 'not yet' };
 
 function gate({ status, report }: MigrationFacts): Condition[] {
   const { phase, proof, deadLetters, running } = status;
@@ -49,21 +52,21 @@ function gate({ status, report }: MigrationFacts): Condition[] {
   // A cutover that has come further than the gate has met all of it.
   const hasPassed = isCopied && phase !== 'tailing';
   return [
-    { name: 'the copy is complete', isMet: isCopied, note: isCopied ? '' : phase },
+    { name: 'the copy is complete', is: isCopied ? 'met' : 'open', note: isCopied ? '' : 'in progress' },
     {
       name: 'a comparison has found both sides equal',
-      isMet: proof !== null,
+      is: proof === null ? 'open' : 'met',
       note: proof === null ? 'run cosmig verify' : '',
     },
     {
       name: 'no dead letter is open',
-      isMet: open === 0,
+      is: open === 0 ? 'met' : 'unmet',
       note: open === 0 ? '' : `${formatCount(open)} open`,
     },
     {
       name: 'the tail is close to the end of the source',
-      isMet: hasPassed ? true : lag === null ? null : lag <= LAG_MAX_S,
-      note: lag === null ? '' : `${lag} s behind`,
+      is: hasPassed ? 'met' : lag === null ? 'open' : lag <= LAG_MAX_S ? 'met' : 'unmet',
+      note: hasPassed || lag === null ? '' : `${lag} s behind`,
     },
   ];
 }

@@ -15,11 +15,9 @@ const STEP_LEAST_MS = 4000;
 const GAP_STEPS = 6;
 
 export function history({ history: entries, atMs }: MigrationFacts): Markup {
-  const first = entries[0];
-  const last = entries.at(-1);
-  if (first === undefined || last === undefined || entries.length < 3)
-    return markup`<h2>Since the beginning</h2><p class="empty">Too little has been recorded to draw it.</p>`;
-  const span = { fromMs: first.atMs, toMs: Math.max(last.atMs, atMs) };
+  const fromMs = entries[0]?.atMs ?? atMs;
+  // The frames are drawn before there is anything in them, so that the page does not jump when there is.
+  const span = { fromMs, toMs: Math.max(entries.at(-1)?.atMs ?? 0, atMs, fromMs + 1000) };
   const moments = spread(entries, span);
   const common = { span, width: WIDTH, timeText: timeTexts(span) };
   const rate = (of: (entry: HistoryEntry) => number): TimedAmount[] => ratesOf(moments, of);
@@ -28,7 +26,7 @@ export function history({ history: entries, atMs }: MigrationFacts): Markup {
   const documents = rate(({ read }) => read);
   const [sourceRu, targetRu] = [rate((entry) => entry.sourceRu), rate((entry) => entry.targetRu)];
   const lag = moments.map((entry) => ({ atMs: entry.atMs, amount: entry.lagSeconds }));
-  return markup`<h2>Since the beginning <span class="muted">${formatAge(span.toMs - span.fromMs)}</span></h2><div class="charts">${[
+  return markup`<h2>Since the beginning <span class="muted">${entries.length === 0 ? '' : formatAge(span.toMs - span.fromMs)}</span></h2><div class="charts">${[
     chart(
       timeline(
         {

@@ -40,6 +40,6 @@ ${letterList(letters, atMs)}${more > 0 ? markup`<p class="note">${formatCount(mo
 export function letterList(letters: readonly Letter[], nowMs: number): Markup {
   return markup`<ul class="list">${letters.map(
     ({ number, id, reason, why, atMs }) =>
-      markup`<li><span class="muted">${number}, ${formatAge(nowMs - atMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
+      markup`<li><span class="muted">No. ${number}, ${formatAge(nowMs - atMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
   )}</ul>`;
 }

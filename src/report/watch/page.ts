@@ -43,21 +43,23 @@ function headline(facts: Facts): Markup {
   const { title, detail, mood } = headlineOf(facts);
   const stage = stageOf(facts);
   return markup`${stage === null ? null : stages(stage, facts)}
-<div class="headline ${mood}" role="status"><h1>${title}</h1><p><bdi>${detail}</bdi></p></div>`;
+<div class="headline ${mood}"><h1>${title}</h1><p><bdi>${detail}</bdi></p></div>`;
 }
 
 function stages(stage: Stage, { plan }: Facts): Markup {
   const at = STAGES.indexOf(stage);
-  return markup`<ol class="stages" aria-label="Stages">${STAGES.map((name, index) => {
-    const isSkipped = name === 'Plan' && index < at && plan === null;
-    const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
-    return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
-  })}</ol>`;
+  return markup`<ol class="stages at-${stage.toLowerCase()}" aria-label="Stages">${STAGES.map(
+    (name, index) => {
+      const isSkipped = name === 'Plan' && index < at && plan === null;
+      const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
+      return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
+    },
+  )}</ol>`;
 }
 
 function events({ events: list, atMs }: MigrationFacts): Markup {
   if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;
-  return markup`<h2>Events</h2><ol class="events">${list
+  return markup`<h2>Events <span class="muted">UTC</span></h2><ol class="events">${list
     .toReversed()
     .map(
       (entry) =>
@@ -85,6 +87,11 @@ export const LIVE_POLICY = [
 ].join('; ');
 
 const REPORT_POLICY = `default-src 'none'; style-src ${hashOf(WATCH_STYLE)}; base-uri 'none'; form-action 'none'`;
+
+/** What the script of the live page says: that the connection is lost, and to a screen reader each new headline. */
+const LIVE_ONLY = new Markup(
+  `<p id="link" role="alert"></p><p id="said" class="hidden" role="status"></p><script>${CLIENT}</script>`,
+);
 
 /** Returns the whole page. `live`: it has the script that keeps it up to date. */
 export function watchPage(
@@ -116,6 +123,6 @@ export function watchPage(
     part('plan', 'card'),
     markup`<div class="columns">${[part('letters', 'card'), part('events', 'card')]}</div>`,
   ]}</main>
-<footer><span id="asof">${new Markup(parts['asof'] ?? '')}</span>${live ? markup`<span id="link" role="status"></span>` : null}<span>cosmig ${version}. This page changes nothing and loads nothing from a network.</span></footer></div>${live ? new Markup(`<script>${CLIENT}</script>`) : null}</body></html>
+<footer><span id="asof">${new Markup(parts['asof'] ?? '')}</span><span>cosmig ${version}. This page changes nothing and loads nothing from a network.</span></footer></div>${live ? LIVE_ONLY : null}</body></html>
 `.text;
 }

@@ -8,11 +8,13 @@ import { requestsText } from './work.ts';
 
 export function proof(facts: MigrationFacts): Markup {
   const { status, comparing, atMs } = facts;
+  // The comparison of a cutover holds its file until the cutover ends.
+  const isDecided = status.phase === 'proven' || status.phase === 'committed';
   const last =
     status.proof === null
       ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
       : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
-  return markup`<h2>Proof</h2>${last}${comparing === null ? null : comparison(facts)}`;
+  return markup`<h2>Proof</h2>${last}${comparing === null || isDecided ? null : comparison(facts)}`;
 }
 
 function comparison({ comparing }: MigrationFacts): Markup | null {

@@ -22,8 +22,15 @@ h3{font-size:.9rem;font-weight:600;margin:14px 0 6px}
 .note{font-size:.82rem;margin-top:10px}
 .empty{margin-top:8px}
 footer{display:flex;flex-wrap:wrap;gap:4px 24px;margin-top:28px;font-size:.82rem}
-#link{color:var(--alarm);font-weight:600}
-.stale main{opacity:.55}
+#link{position:fixed;z-index:1;inset:auto 0 0;padding:12px 32px;background:var(--card);border-top:3px solid var(--alarm);color:var(--alarm);font-weight:600}
+#link:empty{display:none}
+.stale main{filter:grayscale(1)}
+.stale .page{padding-bottom:96px}
+main{display:flex;flex-direction:column}
+/* While writers are stopped, what the operator waits for comes first. */
+main:has(.at-cutover) #now{order:-3}
+main:has(.at-cutover) #work{order:-2}
+main:has(.at-cutover) #cutover{order:-1}
 `;
 
 const NOW = `
@@ -61,12 +68,13 @@ figcaption{font-size:.82rem;margin-top:4px}
 .rows>div{display:grid;grid-template-columns:minmax(84px,28%) 1fr;gap:0 12px;padding:5px 0;border-bottom:1px solid var(--hairline)}
 .rows dt{overflow-wrap:anywhere}
 .list li,.events li,.steps li,.ticks li{padding:5px 0;font-size:.92rem;overflow-wrap:anywhere;border-bottom:1px solid var(--hairline)}
-.events li{display:grid;grid-template-columns:6rem 1fr}
+.events li{display:grid;grid-template-columns:7rem 1fr}
 .events time{color:var(--muted)}
 .steps li{display:flex;justify-content:space-between;gap:12px}
 .steps .now{font-weight:650}
 .ticks .met>span:first-child{color:var(--good);font-weight:700}
 .ticks .unmet>span:first-child{color:var(--alarm);font-weight:700}
+.ticks .open>span:first-child{color:var(--muted)}
 .tag{display:inline-block;padding:0 8px;border:1px solid currentcolor;border-radius:10px;font-size:.74rem;font-weight:600;white-space:nowrap}
 .tag.taken{color:var(--good)}
 .plan .key{color:var(--ink)}
@@ -77,9 +85,12 @@ figcaption{font-size:.82rem;margin-top:4px}
 const PICTURES = `
 .area{fill:var(--tone);fill-opacity:.16}
 .thin{fill:none;stroke:var(--tone);stroke-width:1.6;stroke-linejoin:round}
-.tiles{display:block}
-.tile text{font-size:13px;fill:var(--ink);font-variant-numeric:tabular-nums}
+.tiles{display:block;width:100%;height:2.875rem}
+.tile text{font-size:.8125rem;fill:var(--ink);font-variant-numeric:tabular-nums}
 .tile .on-tile{fill:var(--card)}
+.tile .on-none{display:none}
+@media (max-width:1239px){.tile .on-wide{display:none}}
+@media (max-width:799px){.tile .on-laptop{display:none}}
 .rest{fill:var(--caution)}
 `;
 
@@ -89,7 +100,7 @@ const SMALL = `
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
 .figure{padding:10px 12px 12px}
 .charts,.columns{grid-template-columns:minmax(0,1fr)}
-.stages{gap:3px}.stages li{font-size:.76rem}
+.stages{gap:3px}.stages li{font-size:clamp(.66rem,2.9vw,.76rem)}
 .card{padding:14px}
 }
 @media (min-width:2000px){html{font-size:24px}.page{max-width:2200px}body{font-size:24px}}
@@ -97,6 +108,7 @@ const SMALL = `
 .card,.figure,figure,li{break-inside:avoid}
 h2,h3{break-after:avoid}
 body{font-size:13px}
+main{display:block}
 .page{max-width:none;padding:0 1px}
 .charts,.columns{grid-template-columns:repeat(2,minmax(0,1fr))}
 .figures{grid-template-columns:repeat(4,minmax(0,1fr));gap:10px}

@@ -67,8 +67,14 @@ function knownHeadline(facts: MigrationFacts): Headline {
     return { title, detail: `The run has reported nothing for ${formatAge(silentMs)}.`, mood: 'alarm' };
   const waits = report?.waitsFor ?? null;
   if (waits !== null) return { title, detail: `It waits: ${waits}.`, mood: 'wait' };
-  if (cutover?.state === 'in progress' && cutover.stoppedSince !== null)
-    return { title, detail: 'The writers of the application are stopped.', mood: 'wait' };
+  if (cutover?.state === 'in progress' && cutover.stoppedSince !== null) {
+    const stopped = formatDuration(Math.max(0, atMs - Date.parse(cutover.stoppedSince)));
+    return {
+      title,
+      detail: `The writers of the application have been stopped for ${stopped}.`,
+      mood: 'wait',
+    };
+  }
   const what = lastRun?.command === undefined ? 'A run' : `cosmig ${lastRun.command}`;
   return { title, detail: `${what} is running.`, mood: 'good' };
 }
@@ -84,7 +90,7 @@ function committedHeadline({ phase, cutover, next }: Status): Headline | null {
 }
 
 function idleHeadline({ status, atMs }: MigrationFacts): Headline {
-  const { lastRun, next, seen, cutover } = status;
+  const { lastRun, next, seen, cutover, deadLetters } = status;
   const detail = asSentence(next);
   if (lastRun === null) return { title: 'Nothing has run yet', detail, mood: 'idle' };
   const { command, ended, outcome } = lastRun;
@@ -92,21 +98,42 @@ function idleHeadline({ status, atMs }: MigrationFacts): Headline {
     const last = seen === null ? '' : ` Last seen ${formatAge(atMs - Date.parse(seen.at))} ago.`;
     return { title: `cosmig ${command} was killed or crashed`, detail: `${detail}${last}`, mood: 'alarm' };
   }
-  const since = `since ${clockTime(Date.parse(ended))}`;
+  const endedText = `${minuteText(Date.parse(ended), atMs)} UTC`;
   if (cutover?.state === 'backed out')
     return {
-      title: `The cutover backed out; no run ${since}`,
+      title: `The cutover backed out; no run since ${endedText}`,
       detail: `${asSentence(cutover.why ?? 'the reason is not known')} ${detail}`,
       mood: cutover.stoppedSince === null ? 'idle' : 'alarm',
     };
-  const isWell = outcome === 'done' || outcome === 'canceled' || outcome === 'budget';
-  return { title: `No run ${since}`, detail, mood: isWell ? 'idle' : 'alarm' };
+  const failure = FAILURES[outcome ?? ''];
+  if (failure !== undefined)
+    return {
+      title: `cosmig ${command} failed at ${endedText}`,
+      detail: `${failure} ${detail}`,
+      mood: 'alarm',
+    };
+  return { title: `No run since ${endedText}`, detail, mood: deadLetters.open > 0 ? 'wait' : 'idle' };
 }
+
+/** Why a run has failed, by the outcome in the ledger. A run that was stopped, or whose time was over, has not failed. */
+const FAILURES: Readonly<Record<string, string>> = {
+  'not-ready': 'A condition was not met.',
+  mismatch: 'Both sides differ.',
+  'dead-letters': 'More documents could not be written than the migration allows.',
+  service: 'The service refused a request, or did not answer for too long.',
+  ledger: 'The ledger or its disk could not be used.',
+  'after-commit': 'It has committed, but it is not finished.',
+  usage: 'The command or the configuration is wrong.',
+  internal: 'This is a bug in cosmig.',
+};
 
 function runningTitle({ status: { phase, lastRun, ranges }, report, comparing }: MigrationFacts): string {
   const step = report?.steps.at(-1)?.name;
+  if (phase === 'committed' && step !== undefined && !AFTER_COMMIT.has(step))
+    return 'Committed: the target is in use';
   if (lastRun?.command === 'cutover' && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
   if (phase === 'new' || phase === 'copying') {
+    if (ranges.length === 0) return 'Preparing the copy';
     return ranges.some((range) => range.phase === 'copy') ? 'Copying' : 'Finishing the copy';
   }
   if (comparing !== null) return 'Replicating and comparing';
@@ -131,6 +158,9 @@ const STEP_WORDS: Readonly<Record<string, string>> = {
   'watching for late writes': 'Committed: watching for late writes',
 };
 
+/** The report of a run is up to a second older than the phase. */
+const AFTER_COMMIT: ReadonlySet<string> = new Set(['after the commit', 'watching for late writes']);
+
 function comparingDetail({ comparing }: MigrationFacts): string {
   if (comparing === null) return '';
   if (comparing.waitsFor !== null) return `It waits: ${comparing.waitsFor}.`;
@@ -144,17 +174,16 @@ function asSentence(text: string): string {
   return `${text.startsWith('cosmig ') ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
 }
 
-/** Returns the time of day in UTC: `12:04 UTC`. */
-export function clockTime(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(11, 16)} UTC`;
+/** Returns a time of day in UTC, `12:04`, or on another day `03-31 12:04`. */
+function minuteText(atMs: number, nowMs: number): string {
+  const [then = '', now = ''] = [atMs, nowMs].map((ms) => new Date(ms).toISOString());
+  return then.slice(0, 10) === now.slice(0, 10) ? then.slice(11, 16) : then.slice(5, 16).replace('T', ' ');
 }
 
-/** Returns when an event happened: the time of day, and before it the day, unless that is today. */
+/** Returns when an event happened, in UTC: to the second today, because the steps of a cutover take seconds. */
 export function eventTime(atMs: number, nowMs: number): string {
-  const [then, now] = [atMs, nowMs].map((ms) => new Date(ms).toISOString());
-  return then?.slice(0, 10) === now?.slice(0, 10)
-    ? clockTime(atMs)
-    : (then ?? '').slice(5, 16).replace('T', ' ');
+  const minute = minuteText(atMs, nowMs);
+  return minute.length > 5 ? minute : new Date(atMs).toISOString().slice(11, 19);
 }
 
 /** What an event means, in a sentence without its full stop. */

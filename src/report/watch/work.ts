@@ -82,13 +82,15 @@ interface SideUse {
 }
 
 function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): Markup {
-  const limit = side?.allowedRu ?? side?.containerRu ?? null;
+  const { allowedRu: allowed = null, containerRu: container = null } = side ?? {};
+  const limit = allowed ?? container;
+  const whole = container === null ? '' : `${formatCount(Math.round(container))}`;
   const of =
-    side?.allowedRu != null
-      ? `of the ${formatCount(Math.round(side.allowedRu))} that cosmig may use`
-      : side?.containerRu != null
-        ? `of the container's ${formatCount(side.containerRu)}`
-        : 'no limit is known';
+    limit === null
+      ? 'no limit is known'
+      : allowed === null || allowed === container
+        ? `of the container's ${whole}`
+        : `of the ${formatCount(Math.round(allowed))} that cosmig may use${whole === '' ? '' : `, of ${whole} in all`}`;
   const throttled = side?.throttled ?? 0;
   return figure(
     `${name}, RU/s`,
