@@ -141,6 +141,7 @@ export class LeaseReader {
     const mode = this.#mode;
     const range = this.#range();
     progress.askedMs = context.clock.monotonicMs();
+    const lookedMs = serviceTime.nowMs();
     const goalLsn = await this.#goalLsn(range);
     const start: FeedStart = pipeline.position === null ? 'beginning' : { mode, etag: pipeline.position };
     const pageSize = (): number => context.backlog.pageDocuments;
@@ -164,7 +165,11 @@ export class LeaseReader {
       pipeline.launch(parsed);
       if (copied?.beyond === true || changes?.beyond === true) return 'anchor-reached';
       const reachedLsn = page.status === 304 ? (page.lsn ?? 0) : (changes?.lastLsn ?? -1);
-      if (reachedLsn >= goalLsn) return 'caught-up';
+      if (reachedLsn >= goalLsn) {
+        // A quiet range has no change whose time would show its lag.
+        if (pipeline.isEmpty) progress.caughtUpMs = Math.max(progress.caughtUpMs ?? 0, lookedMs);
+        return 'caught-up';
+      }
       if (page.status !== 304) continue;
       if (anchorLsn !== null) return 'anchor-reached';
       if (pipeline.isEmpty) progress.caughtUpMs = serviceTime.nowMs();
