@@ -84,7 +84,7 @@ interface SideUse {
 function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): Markup {
   const { allowedRu: allowed = null, containerRu: container = null } = side ?? {};
   const limit = allowed ?? container;
-  const whole = container === null ? '' : `${formatCount(Math.round(container))}`;
+  const whole = container === null ? '' : formatCount(Math.round(container));
   const of =
     limit === null
       ? 'no limit is known'
