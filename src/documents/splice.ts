@@ -103,6 +103,8 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
 export type OnPresent =
   /** An equal value stays. Any other value is a conflict, even if there is no new value. */
   | 'keep'
+  /** Any existing value stays. */
+  | 'leave'
   /** The new value replaces the existing one. If there is no new value, the existing one is a conflict. */
   | 'replace'
   /**
@@ -199,6 +201,7 @@ export class Adder {
     const { path, onPresent } = this.#paths[branch.leaf] ?? { path: [], onPresent: 'keep' };
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
+    if (onPresent === 'leave') return undefined;
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
     // A value of `replace-or-leave` is written even if it is equal: its offset in the output must be known, since the
     // value may be refreshed later.

@@ -2,7 +2,7 @@
  * The object through which the parts of one run reach each other. Only assemble.ts creates it. Each part is described
  * in its own module.
  */
-import type { KeyPlan } from '../keys/plan.ts';
+import type { MovePlan } from '../keys/move-plan.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Flights } from '../cosmos/load/flights.ts';
 import type { Log } from '../lib/log.ts';
@@ -29,7 +29,7 @@ import type { VersionParts } from './tail/source-version.ts';
 
 export interface RunContext {
   readonly spec: MigrationSpec;
-  readonly plan: KeyPlan;
+  readonly plan: MovePlan;
   readonly versions: VersionParts;
   readonly deletes: DeleteMode;
   readonly unique: UniqueKeys;

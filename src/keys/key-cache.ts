@@ -6,7 +6,7 @@
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
-import type { ComputedKey } from './plan.ts';
+import type { MovedKey } from './move-plan.ts';
 
 /** The number of keys in a bucket of the cache. A new key replaces the oldest key of its bucket. */
 const WAYS = 4;
@@ -21,7 +21,7 @@ const END = 0;
 
 /** What the mover keeps of a key. */
 export interface KnownKey {
-  readonly computed: ComputedKey;
+  readonly computed: MovedKey;
   /** Effective key of this key; undefined until it is needed. */
   effectiveKey: string | undefined;
 }

@@ -11,12 +11,14 @@ import { decodeNumber, decodeText, isText, keyStart, keyText } from '../document
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
+import type { Remover } from './remover.ts';
 import { Adder, Edits, spliceDocument, type AddedPath, type DocumentOutput } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
-import type { ComputedKey, KeyPlan } from './plan.ts';
+import type { ComparedForm, MovedKey, MovePlan } from './move-plan.ts';
+import { putValues, removerOf } from './removal.ts';
 import { valueAt, valuesAt } from './row-inputs.ts';
 import type { Path } from './strategies/strategy.ts';
 
@@ -55,16 +57,19 @@ export type TtlMode =
   | { readonly mode: 'remaining'; readonly defaultTtl: number };
 
 export interface RekeyOptions {
-  readonly plan: KeyPlan;
+  readonly plan: MovePlan;
   /** How the target hashes its key. */
   readonly kind: KeyKind;
   readonly ttl: TtlMode;
+  /** In which form documents are compared, by the side; absent: in the form that `Rekey` writes. */
+  readonly compared?: { readonly [K in 'source' | 'target']?: ComparedForm };
 }
 
 /** Returns the paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */
-export function rekeyPaths(plan: KeyPlan): readonly Path[] {
+export function rekeyPaths(plan: MovePlan): readonly Path[] {
   return [
     ...plan.inputs,
+    ...(plan.identity?.inputs ?? []),
     ...plan.sourcePaths,
     ...plan.targetPaths,
     ...plan.additionPaths,
@@ -88,7 +93,7 @@ export class Rekey {
   /** The `ttl` in the last written row, and its offset in the output. */
   lifetime: Lifetime | undefined;
   readonly #scan: PageScan;
-  readonly #plan: KeyPlan;
+  readonly #plan: MovePlan;
   readonly #kind: KeyKind;
   readonly #ttl: TtlMode;
   readonly #hasher = new IdentityHasher();
@@ -97,8 +102,12 @@ export class Rekey {
   /** Reads slots without decoding values; undefined for a plan that derives values. */
   readonly #slot: RowIdentity | undefined;
   readonly #adder: Adder | undefined;
+  /** Takes properties out, in a move back; the adder then adds only `ttl`. */
+  readonly #remover: Remover | undefined;
   readonly #additionPaths: readonly Path[];
-  /** The value for each added path, then the value for `ttl`. */
+  /** The value for each path that is added or taken out. */
+  readonly #additions: Array<Scalar | undefined>;
+  /** The values for the adder; the last one is that for `ttl`, if it is rewritten. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
   readonly #cache: KeyCache;
@@ -116,15 +125,12 @@ export class Rekey {
     this.#identity = new RowIdentity(scan, plan.sourcePaths);
     this.#slot = plan.additionPaths.length > 0 ? undefined : new RowIdentity(scan, plan.targetPaths);
     this.#additionPaths = plan.additionPaths;
-    const replaced = new Set(plan.replacedPaths.map((path) => JSON.stringify(path)));
-    const added: AddedPath[] = plan.additionPaths.map((path) => ({
-      path,
-      from: keptFrom(plan, path),
-      onPresent: replaced.has(JSON.stringify(path)) ? 'replace' : 'keep',
-    }));
+    const added = plan.back === undefined ? addedPaths(plan) : [];
     if (ttl.mode === 'remaining') added.push({ path: ['ttl'], onPresent: 'replace-or-leave' });
     this.#adder = added.length === 0 ? undefined : new Adder(scan, added);
     this.#added = added.map(() => undefined);
+    this.#additions = plan.back === undefined ? this.#added : plan.additionPaths.map(() => undefined);
+    if (plan.back !== undefined) this.#remover = removerOf(scan, plan);
   }
 
   /** Reads a row of the last scan. `nowTs`, the service's time in seconds, decides what has expired. */
@@ -138,6 +144,7 @@ export class Rekey {
     if (this.refusal !== undefined) return 'refused';
     this.#hashSlot(row);
 
+    this.#remover?.plan(row, this.#additions, this.#edits);
     if (this.#adder !== undefined) {
       if (this.#ttl.mode === 'remaining') {
         const left = this.#secondsLeft(this.#ttl.defaultTtl, nowTs);
@@ -214,17 +221,13 @@ export class Rekey {
     if (computed.kind === 'refused') return computed;
     this.key = computed.values;
     if (this.#additionPaths.length > 0) {
-      this.#added.fill(undefined);
-      for (const { path, value } of computed.additions) {
-        const index = this.#additionPaths.indexOf(path);
-        assert(index >= 0, 'a plan adds values at its addition paths');
-        this.#added[index] = value;
-      }
+      this.#additions.fill(undefined);
+      putValues(computed.additions, this.#additionPaths, this.#additions);
     }
     return undefined;
   }
 
-  #computeKey(): ComputedKey {
+  #computeKey(): MovedKey {
     return this.#plan.compute(valuesAt(this.#scan, this.#row, this.#inputs));
   }
 
@@ -259,33 +262,25 @@ export class Rekey {
   }
 }
 
+/** Returns what is added to a document that moves forth. */
+function addedPaths(plan: MovePlan): AddedPath[] {
+  const { additionPaths, replacedPaths, presentPaths } = plan;
+  return additionPaths.map((path) => ({
+    path,
+    from: keptFrom(plan, path),
+    onPresent: isIn(replacedPaths, path) ? 'replace' : isIn(presentPaths, path) ? 'leave' : 'keep',
+  }));
+}
+
+function isIn(paths: readonly Path[], path: Path): boolean {
+  return paths.some((other) => isSamePath(other, path));
+}
+
 /** Returns the source key path whose old value is kept at `path` in the target document; undefined if there is none. */
-function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
+function keptFrom({ sourcePaths, sourcePathsInTarget }: MovePlan, path: Path): Path | undefined {
   const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
   return level < 0 ? undefined : sourcePaths[level];
 }
-
-/**
- * Reads documents of the target. The properties with the source key give the source identity, and the target key
- * gives the slot.
- */
-export class Placement {
-  /** Eight 32-bit words: four of the last read row's identity, then four of its slot. */
-  readonly hashes = new Uint32Array(8);
-  readonly #identity: RowIdentity;
-  readonly #slot: RowIdentity;
-
-  constructor(scan: PageScan, plan: KeyPlan) {
-    this.#identity = new RowIdentity(scan, plan.sourcePathsInTarget);
-    this.#slot = new RowIdentity(scan, plan.targetPaths);
-  }
-
-  read(row: number): void {
-    this.#identity.read(row, this.hashes, 0);
-    this.#slot.read(row, this.hashes, 4);
-  }
-}
-
 /**
  * Reads the identity of a deleted document from a delete in the all-versions feed, in any known shape of deletes. Also
  * reads the identity that a renamed document had before.

@@ -11,12 +11,13 @@ import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience, type Wait } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
-import { decodeScalar, decodeText, isText, keyStart } from '../documents/scalar.ts';
+import { decodeText, isText } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
-import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
+import { effectiveKey, type KeyKind } from '../epk/effective-key.ts';
 import { RESERVATION_ID } from './reservation.ts';
 import { NO_ETAG, sendHarmless } from './permissions.ts';
-import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
+import { Placement } from '../keys/placement.ts';
+import { Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
 /** The documents found in a target without a ledger. */
 export interface Occupants {
@@ -71,7 +72,6 @@ async function firstDocuments(
 ): Promise<FirstDocuments> {
   const scan = latestVersionScan(rekeyPaths(plan));
   const placement = new Placement(scan, plan);
-  const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
   const candidates: PossibleCopy[] = [];
   let seen = 0;
   for (const range of await readRanges(requests, { signal, timeoutMs })) {
@@ -88,7 +88,7 @@ async function firstDocuments(
       for (let row = 0; row < scan.count && seen < CHECKED_MAX; row += 1) {
         if (isReservation(scan, row)) continue;
         seen += 1;
-        const candidate = possibleCopyIn(scan, row, { placement, keyNodes });
+        const candidate = possibleCopyIn(scan, row, placement);
         if (candidate !== undefined) candidates.push(candidate);
       }
     }
@@ -137,22 +137,13 @@ function isReservation(scan: PageScan, row: number): boolean {
 }
 
 /** Reads the identity and the slot of a target document; undefined: no source document can have this identity. */
-function possibleCopyIn(
-  scan: PageScan,
-  row: number,
-  { placement, keyNodes }: { readonly placement: Placement; readonly keyNodes: readonly number[] },
-): PossibleCopy | undefined {
+function possibleCopyIn(scan: PageScan, row: number, placement: Placement): PossibleCopy | undefined {
   const { page, nodes } = scan;
   const idStart = scan.start(row, nodes.id);
   if (idStart === 0 || !isText(page, idStart)) return undefined;
-  const key: KeyComponent[] = [];
-  for (const node of keyNodes) {
-    const start = keyStart(scan, row, node);
-    key.push(start === 0 ? undefined : decodeScalar(page, start, scan.end(row, node)));
-  }
-  placement.read(row);
+  if (!placement.read(row)) return undefined;
   const id = decodeText(page, idStart, scan.end(row, nodes.id));
-  return { id, key, slot: mapKeyOfWords(placement.hashes, 4) };
+  return { id, key: placement.key, slot: mapKeyOfWords(placement.hashes, 4) };
 }
 
 /** Returns how many candidates have a source document that this plan would put into the same slot. */

@@ -4,7 +4,7 @@ import type { SideParts } from '../cosmos/side.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
 import { isSamePath, parsePath } from '../keys/path.ts';
-import type { KeyPlan } from '../keys/plan.ts';
+import type { MovePlan } from '../keys/move-plan.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { containerMissing } from '../spec/refusals.ts';
 import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
@@ -45,7 +45,7 @@ export function refuseSame(
   });
 }
 
-export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: KeyPlan, spec: MigrationSpec): void {
+export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: MovePlan, spec: MigrationSpec): void {
   const there = keyPaths.map(parsePath);
   const isSame =
     there.length === plan.targetPaths.length &&

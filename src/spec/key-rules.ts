@@ -5,7 +5,7 @@
 import { orUsageError, UsageError, type Problem } from '../lib/errors.ts';
 import { parseDerivation } from '../keys/strategies/parse.ts';
 import { overlap, parsePath, printPath } from '../keys/path.ts';
-import { makePlan, type KeyPlan } from '../keys/plan.ts';
+import { makePlan, type KeyPlan, type PlanOptions } from '../keys/plan.ts';
 import type { Path } from '../keys/strategies/strategy.ts';
 import { flagOfField, type FieldName } from './fields.ts';
 import { asUsageError, type ProblemList } from './input/problems.ts';
@@ -136,16 +136,19 @@ function parsedOr(parse: () => readonly Path[]): readonly Path[] {
 }
 
 /**
- * Returns the plan of a migration whose source has the key paths `sourcePaths`. A derived path that replaces a source
- * path is refused here, unless the spec names a property that keeps the old value. A derived path that overlaps a
- * source path in another way is always refused.
+ * Returns the plan by which documents get the new key, if their key so far is at `sourcePaths`. A derived path that
+ * replaces a source path is refused here, unless the spec names a property that keeps the old value. A derived path that
+ * overlaps a source path in another way is always refused.
  */
-export function planFor(spec: MigrationSpec, sourcePaths: readonly string[], keyBytesMax?: number): KeyPlan {
+export function planFor(
+  spec: MigrationSpec,
+  sourcePaths: readonly string[],
+  rules: Pick<PlanOptions, 'keyBytesMax' | 'presentWins'> = {},
+): KeyPlan {
   const { partitionKey, derive, missingKey, keepSourceKeyAs } = spec;
   const kept = keepSourceKeyAs === null ? {} : { keepSourceKeyAs };
-  const limited = keyBytesMax === undefined ? {} : { keyBytesMax };
   const plan = orUsageError(() =>
-    makePlan({ sourcePaths, partitionKey, derive, missingKey, ...kept, ...limited }),
+    makePlan({ sourcePaths, partitionKey, derive, missingKey, ...kept, ...rules }),
   );
   if (!(plan instanceof UsageError)) return plan;
   const from = `source key ${sourcePaths.join(', ')}`;

@@ -3,7 +3,7 @@ import type { KeyKind } from '../epk/effective-key.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { parsePath } from '../keys/path.ts';
 import type { Path } from '../keys/strategies/strategy.ts';
-import { makePlan, type KeyPlan } from '../keys/plan.ts';
+import { turnedPlans } from '../keys/back-plan.ts';
 import { must } from '../lib/assert.ts';
 import { leadsBack } from './turns/settings-of-turn.ts';
 import { planFor } from './key-rules.ts';
@@ -20,7 +20,10 @@ interface Facts {
   readonly defaultTtl: number | null;
 }
 
-/** Returns the options for re-keying. `target` is null when cosmig will create the target. */
+/**
+ * Returns the options for re-keying. `target` is null when cosmig will create the target. Source and target are those of
+ * the turn: in a turn back, the source is the container with the new key.
+ */
 export function rekeyOptionsOf(
   spec: MigrationSpec,
   source: Facts,
@@ -30,24 +33,34 @@ export function rekeyOptionsOf(
   const { defaultTtl } = source;
   // Without TTL in the source, the property `ttl` of a document has no effect.
   const isRewritten = spec.ttl === 'remaining' && defaultTtl !== null;
+  const limited = kind === 'hash-v1' ? { keyBytesMax: KEY_BYTES_MAX_V1 } : {};
   return {
-    plan: planOf(spec, source, target, kind === 'hash-v1' ? KEY_BYTES_MAX_V1 : undefined),
+    ...plansOf(spec, { source, target, limited }),
     kind,
     ttl: isRewritten ? { mode: 'remaining', defaultTtl } : { mode: 'restart' },
   };
 }
 
-function planOf(
-  spec: MigrationSpec,
-  source: Facts,
-  target: Pick<Facts, 'keyPaths'> | null,
-  keyBytesMax: number | undefined,
-): KeyPlan {
-  if (spec.turn === undefined || !leadsBack(spec.turn.number))
-    return planFor(spec, source.keyPaths, keyBytesMax);
-  // On the way back the key is the one that documents had first. They still have it.
-  const partitionKey = must(target, 'the container of the first copy is there').keyPaths;
-  return makePlan({ sourcePaths: source.keyPaths, partitionKey, derive: [], missingKey: spec.missingKey });
+/** Returns the plan of the turn, and the forms in which documents are compared. */
+function plansOf(
+  { turn, ...spec }: MigrationSpec,
+  {
+    source,
+    target,
+    limited,
+  }: {
+    readonly source: Facts;
+    readonly target: Pick<Facts, 'keyPaths'> | null;
+    readonly limited: { readonly keyBytesMax?: number };
+  },
+): Pick<RekeyOptions, 'plan' | 'compared'> {
+  if (turn === undefined) return { plan: planFor(spec, source.keyPaths, limited) };
+  if (!leadsBack(turn.number)) {
+    const plan = planFor(spec, source.keyPaths, { ...limited, presentWins: true });
+    return turnedPlans(plan, 'forth', limited.keyBytesMax);
+  }
+  const { keyPaths } = must(target, 'the containers of a turn back exist');
+  return turnedPlans(planFor(spec, keyPaths, { presentWins: true }), 'back', limited.keyBytesMax);
 }
 
 /** Returns the path of the property that marks deleted documents; null when deletes are detected in another way. */

@@ -5,9 +5,10 @@
 import { hashToBytes } from '../../documents/hash.ts';
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
 import type { Side } from '../../cosmos/side.ts';
-import type { KeyPlan } from '../../keys/plan.ts';
-import { Placement, Rekey } from '../../keys/rekey.ts';
-import { textsAt, type SourceIdentity } from './identity.ts';
+import type { MovePlan } from '../../keys/move-plan.ts';
+import { Placement } from '../../keys/placement.ts';
+import { Rekey } from '../../keys/rekey.ts';
+import type { SourceIdentity } from './identity.ts';
 import type { UniqueKeys, UniqueValues } from './unique-keys.ts';
 
 /** The document in a slot. */
@@ -24,7 +25,7 @@ export interface Occupant {
 }
 
 interface OwnerParts {
-  readonly plan: KeyPlan;
+  readonly plan: MovePlan;
   readonly unique: UniqueKeys;
   readonly side: Pick<Side, 'facts'>;
 }
@@ -33,11 +34,10 @@ interface OwnerParts {
 export class SlotOwners {
   readonly #replies: PageScan<ReplyNodes>;
   readonly #placement: Placement;
-  readonly #name: readonly number[];
   readonly #unique: UniqueKeys;
   /**
    * Computes the target key from the content; undefined if a derived value replaces a part of the source key, because
-   * the target document then lacks what the key is made of.
+   * the target document then lacks what the key is made of, and in a move back, in which `Placement` computes.
    */
   readonly #rekey: Rekey | undefined;
 
@@ -45,21 +45,22 @@ export class SlotOwners {
     this.#replies = replies;
     this.#unique = unique;
     this.#placement = new Placement(replies, plan);
-    this.#name = [replies.nodes.id, ...plan.sourcePathsInTarget.map((path) => replies.nodeAt(path))];
     const ttl = { mode: 'restart' } as const;
     this.#rekey =
-      plan.replacedPaths.length > 0 ? undefined : new Rekey(replies, { plan, kind: side.facts.keyKind, ttl });
+      plan.replacedPaths.length > 0 || plan.back !== undefined
+        ? undefined
+        : new Rekey(replies, { plan, kind: side.facts.keyKind, ttl });
   }
 
   read(row: number, etag: string): Occupant {
     const { hashes } = this.#placement;
-    this.#placement.read(row);
-    const name = textsAt(this.#replies, row, this.#name);
+    const isCopy = this.#placement.read(row);
+    const name = this.#placement.name();
     const uniqueValues = this.#unique.valuesOf(this.#replies.bytes(row, this.#replies.nodes.document));
     return {
       identity: { hash: hashToBytes(hashes), name },
       etag,
-      foreign: this.#isForeign(row),
+      foreign: !isCopy || this.#isForeign(row),
       uniqueValues,
     };
   }

@@ -18,7 +18,7 @@ import { ByteOutput } from '../../documents/byte-output.ts';
 import { refreshTtl, shifted } from '../../documents/ttl.ts';
 import { replyScan } from '../../documents/page-scan.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
-import type { KeyPlan } from '../../keys/plan.ts';
+import type { MovePlan } from '../../keys/move-plan.ts';
 import { rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Side } from '../../cosmos/side.ts';
@@ -44,7 +44,7 @@ export interface TargetRefusal {
 
 interface Parts {
   readonly side: Side;
-  readonly plan: KeyPlan;
+  readonly plan: MovePlan;
   readonly unique: UniqueKeys;
   readonly clock: Clock;
   readonly timing: Timing;

@@ -5,9 +5,10 @@
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
-import { decodeText, integerAt, isText, keyStart } from '../../documents/scalar.ts';
+import { decodeText, integerAt, isText } from '../../documents/scalar.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
-import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
+import { Placement } from '../../keys/placement.ts';
+import { Rekey, rekeyPaths } from '../../keys/rekey.ts';
 import { valueAt } from '../../keys/row-inputs.ts';
 import { composite } from '../../keys/strategies/strategy.ts';
 import { RESERVATION_ID } from '../../preflight/reservation.ts';
@@ -28,10 +29,9 @@ export class MapRows {
   readonly #placement: Placement;
   /**
    * Computes slot and key from the content; undefined if a derived value replaces a part of the source key, because the
-   * target document then lacks what the key is made of.
+   * target document then lacks what the key is made of, and in a move back, in which the document has its key.
    */
   readonly #rekey: Rekey | undefined;
-  readonly #identity: readonly number[];
   readonly #key: readonly number[];
   readonly #segment = new SegmentBuilder();
   /** The content hash of a row; null if contents are not compared, because their `ttl` differs between both sides. */
@@ -42,8 +42,8 @@ export class MapRows {
     this.#scan = scan;
     this.#placement = new Placement(scan, plan);
     const restart = { mode: 'restart' } as const;
-    this.#rekey = plan.replacedPaths.length > 0 ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
-    this.#identity = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
+    const lacksKey = plan.replacedPaths.length > 0 || plan.back !== undefined;
+    this.#rekey = lacksKey ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
     this.#key = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.#content = ttl.mode === 'restart' ? new Uint32Array(4) : null;
   }
@@ -83,11 +83,10 @@ export class MapRows {
 
   /** Reads a row, and returns the key of its slot; null for a stranger. */
   #keyOfCopy(row: number): readonly KeyComponent[] | null {
-    const scan = this.#scan;
+    if (!this.#placement.read(row)) return null;
     // Documents without a source key exist, but here it is more likely that the document was never in the source. If it
     // was, the copy finds the document in its slot, and compares identities then.
-    for (const node of this.#identity) if (keyStart(scan, row, node) === 0) return null;
-    this.#placement.read(row);
+    if (this.#placement.key.includes(undefined)) return null;
     const rekey = this.#rekey;
     if (rekey === undefined) return this.#decodedKey(row);
     if (rekey.read(row, 0) === 'refused') return null;

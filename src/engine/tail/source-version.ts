@@ -9,7 +9,7 @@ import { decodeScalar, decodeText, integerAt, isComposite } from '../../document
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { KeyPlan } from '../../keys/plan.ts';
+import type { MovePlan } from '../../keys/move-plan.ts';
 import { Rekey, rekeyPaths, type DocumentRefusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
@@ -36,7 +36,7 @@ export interface SourceReading {
 }
 
 export interface VersionParts {
-  readonly plan: KeyPlan;
+  readonly plan: MovePlan;
   /** How the target hashes its partition key. */
   readonly kind: KeyKind;
   readonly ttl: TtlMode;

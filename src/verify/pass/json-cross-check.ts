@@ -8,8 +8,9 @@ import { IdentityHasher } from '../../documents/identity.ts';
 import { SYSTEM_PROPERTIES } from '../../documents/system-properties.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import { valueAt } from '../../keys/path.ts';
+import { KeyPlan } from '../../keys/plan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
-import { composite, type Path } from '../../keys/strategies/strategy.ts';
+import { composite, type Path, type Value } from '../../keys/strategies/strategy.ts';
 import { assert } from '../../lib/assert.ts';
 import { InternalError } from '../../lib/errors.ts';
 
@@ -21,7 +22,8 @@ export function isSampled(identity: Uint32Array, at: number): boolean {
 }
 
 export class JsonCrossCheck {
-  readonly #keyPaths: readonly Path[];
+  /** The paths of the source key; or the plan that computes it. */
+  readonly #key: readonly Path[] | KeyPlan;
   readonly #omitted: readonly Path[];
   readonly #hasher = new IdentityHasher();
   readonly #words = new Uint32Array(4);
@@ -32,7 +34,7 @@ export class JsonCrossCheck {
     { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>,
     cut: readonly string[] = SYSTEM_PROPERTIES,
   ) {
-    this.#keyPaths = side === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget;
+    this.#key = side === 'source' ? plan.sourcePaths : (plan.identity ?? plan.sourcePathsInTarget);
     // A `ttl` that the mover rewrites is left out: the times of expiry are compared instead (expiry.ts).
     const rewritten = ttl.mode === 'restart' ? [] : [['ttl']];
     this.#omitted = [...cut.map((name) => [name]), ...plan.additionPaths, ...rewritten];
@@ -55,13 +57,22 @@ export class JsonCrossCheck {
   }
 
   #checkIdentity(document: unknown, identity: Uint32Array): void {
-    const values = [['id'], ...this.#keyPaths].map((path) => valueAt(document, path));
+    const key = this.#keyOf(document);
+    if (key === undefined) return;
+    const values: readonly Value[] = [valueAt(document, ['id']), ...key];
     this.#hasher.clear();
     // The service takes an object or an array at a key path for a missing value.
     for (const value of values) this.#hasher.add(value === composite ? undefined : value);
     this.#hasher.finish(this.#words, 0);
     const isSame = this.#words.every((word, i) => word === identity[i]);
     if (!isSame) throw new InternalError('the scan and JSON.parse agree on the identity of a document');
+  }
+
+  /** Returns the levels of the source key; undefined if the document cannot be a copy. */
+  #keyOf(document: unknown): readonly Value[] | undefined {
+    if (!(this.#key instanceof KeyPlan)) return this.#key.map((path) => valueAt(document, path));
+    const computed = this.#key.compute(this.#key.inputs.map((path) => valueAt(document, path)));
+    return computed.kind === 'key' ? computed.values : undefined;
   }
 }
 

@@ -10,15 +10,17 @@ import { decodeScalar, isComposite } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import { Edits, spliceDocument } from '../../documents/splice.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
+import { Placement } from '../../keys/placement.ts';
+import { FormEdits } from '../../keys/removal.ts';
 import {
   DOCUMENT_BYTES_MAX,
-  Placement,
   Rekey,
   rekeyPaths,
   type DocumentRefusal,
   type RekeyOptions,
 } from '../../keys/rekey.ts';
-import type { Path } from '../../keys/strategies/strategy.ts';
+import { valuesAt } from '../../keys/row-inputs.ts';
+import { composite, type Path } from '../../keys/strategies/strategy.ts';
 import { must } from '../../lib/assert.ts';
 import { markingTs, ownTtl, sourceExpiry, targetExpiry, TTL_MARK } from './expiry.ts';
 
@@ -42,7 +44,9 @@ export function comparesInstants({ rekey, isEndless = false }: RowOptions): bool
 
 /** Returns the paths that the scan must find in each document. */
 export function rowPaths({ rekey, marker }: RowOptions): readonly Path[] {
-  return marker === null ? rekeyPaths(rekey.plan) : [...rekeyPaths(rekey.plan), marker];
+  const { source, target } = rekey.compared ?? {};
+  const compared = [source, target].flatMap((form) => form?.inputs ?? []);
+  return [...rekeyPaths(rekey.plan), ...compared, ...(marker === null ? [] : [marker])];
 }
 
 /**
@@ -77,19 +81,24 @@ export class SourceRows {
   readonly #options: RowOptions;
   readonly #rekey: Rekey;
   readonly #marker: number | undefined;
+  /** Brings the document into the form in which it is compared; undefined: it is compared as Rekey would write it. */
+  readonly #form: FormEdits | undefined;
+  readonly #edits = new Edits();
   readonly #out = new ByteOutput();
+  #row = 0;
   /** Whether the target document is just the source document without its system properties. */
   readonly #isCarried: boolean;
 
   constructor(scan: PageScan, options: RowOptions) {
-    const { plan, ttl } = options.rekey;
+    const { plan, ttl, compared } = options.rekey;
     this.#scan = scan;
     this.#options = options;
     this.#rekey = new Rekey(scan, options.rekey);
+    this.#form = compared?.source === undefined ? undefined : new FormEdits(scan, compared.source);
     this.#marker = options.marker === null ? undefined : scan.nodeAt(options.marker);
     this.#isCarried = plan.additionPaths.length === 0 && ttl.mode === 'restart';
-    // An entry of the kernel has no instant.
-    const isForKernel = this.#isCarried && !comparesInstants(options);
+    // An entry of the kernel has no instant, and the kernel does not look for what is missing in the source key.
+    const isForKernel = this.#isCarried && !comparesInstants(options) && plan.back?.refusesMissing !== true;
     this.nameNodes = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
     const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.entryNodes = {
@@ -115,6 +124,7 @@ export class SourceRows {
   read(row: number): SourceVerdict {
     const { words } = this;
     const rekey = this.#rekey;
+    this.#row = row;
     this.expiry = sourceExpiry(this.#scan, row, this.#options.rekey.ttl);
     const verdict = rekey.read(row, markingTs(this.expiry));
     words.set(rekey.hashes);
@@ -133,10 +143,20 @@ export class SourceRows {
     return 'moves';
   }
 
-  /** Returns the target document of the row read last, for which `read` returned `moves`. Valid until the next call. */
+  /**
+   * Returns the document of the row read last in the form in which it is compared. Precondition: `read` returned `moves`
+   * for the row. Valid until the next call.
+   */
   body(): Buffer {
     this.#out.clear();
-    this.#rekey.write(this.#out);
+    if (this.#form === undefined) {
+      this.#rekey.write(this.#out);
+      return this.#out.view();
+    }
+    this.#edits.clear();
+    this.#form.plan(this.#row, this.#edits);
+    if (this.expiry !== undefined) markTtl(this.#scan, this.#row, this.#edits);
+    spliceDocument(this.#out, this.#scan, this.#row, this.#edits);
     return this.#out.view();
   }
 
@@ -153,60 +173,89 @@ export class TargetRows {
   readonly words = new Uint32Array(ROW_WORDS);
   sizeBytes = 0;
   expiry: number | undefined;
+  /** The nodes of the values that name the document: the id and, unless they are computed, both its keys. */
   readonly nameNodes: readonly number[];
   readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;
   readonly #placement: Placement;
+  /** The nodes of the target key, if the source key is computed. */
+  readonly #slotNodes: readonly number[] | undefined;
+  readonly #form: FormEdits | undefined;
   readonly #edits = new Edits();
   readonly #out = new ByteOutput();
+  #row = 0;
 
   constructor(scan: PageScan, options: RowOptions) {
-    const { plan } = options.rekey;
+    const { plan, compared } = options.rekey;
     const { id } = scan.nodes;
     this.#scan = scan;
     this.#options = options;
     this.#placement = new Placement(scan, plan);
     const identity = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
     const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
-    this.nameNodes = [id, ...identity, ...slot];
+    const isComputed = plan.identity !== undefined;
+    this.#form = compared?.target === undefined ? undefined : new FormEdits(scan, compared.target);
+    this.#slotNodes = isComputed ? slot : undefined;
+    this.nameNodes = isComputed ? [id] : [id, ...identity, ...slot];
+    const isForKernel = !isComputed && this.#form === undefined && !comparesInstants(options);
     this.entryNodes = {
       identity: [id, ...identity],
       slot: [id, ...slot],
       name: this.nameNodes,
       stop: undefined,
       plainKeyBytesMax: undefined,
-      documentBytesMax: comparesInstants(options) ? NONE_BYTES_MAX : DOCUMENT_BYTES_MAX,
+      documentBytesMax: isForKernel ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
     };
   }
 
-  read(row: number): void {
+  /** The values that name the row read last, after those at `nameNodes`. */
+  get nameValues(): readonly KeyComponent[] {
+    if (this.#slotNodes === undefined) return [];
+    const slot = valuesAt(this.#scan, this.#row, this.#slotNodes);
+    return [...this.#placement.key, ...slot.map((value) => (value === composite ? undefined : value))];
+  }
+
+  /** Returns `none` for a document that cannot be a copy: nothing in the source corresponds to it. */
+  read(row: number): 'copy' | 'none' {
     const { words } = this;
     const { targetTtl, rekey } = this.#options;
     const { ttl } = rekey;
-    this.#placement.read(row);
+    this.#row = row;
+    const is = this.#placement.read(row) ? 'copy' : 'none';
     words.set(this.#placement.hashes);
     this.expiry = comparesInstants(this.#options) ? targetExpiry(this.#scan, row, targetTtl) : undefined;
-    if (ttl.mode === 'restart') {
+    if (ttl.mode === 'restart' && this.#form === undefined) {
       this.#scan.hashContent(row, words, CONTENT);
       this.sizeBytes = keptBytes(this.#scan, row);
-      return;
+      return is;
     }
     const body = this.body(row);
     hashContentBytes(body, words, CONTENT);
     this.sizeBytes = body.length;
+    return is;
   }
 
   /** Returns the document of a row in the form in which it is compared. Valid until the next call. */
   body(row: number): Buffer {
     const scan = this.#scan;
     this.#edits.clear();
+    this.#form?.plan(row, this.#edits);
     if (this.#options.rekey.ttl.mode === 'remaining' && ownTtl(scan, row) !== undefined)
-      this.#edits.add(scan.start(row, scan.nodes.ttl), scan.end(row, scan.nodes.ttl), String(TTL_MARK));
+      markTtl(scan, row, this.#edits);
     this.#out.clear();
     spliceDocument(this.#out, scan, row, this.#edits);
     return this.#out.view();
   }
+}
+
+/** Writes TTL_MARK as the `ttl` of a document, in place of its own or after all other properties. */
+function markTtl(scan: PageScan, row: number, edits: Edits): void {
+  const { ttl, document } = scan.nodes;
+  const [start, end] = [scan.start(row, ttl), scan.end(row, ttl)];
+  if (start !== 0) return edits.add(start, end, String(TTL_MARK));
+  const last = scan.end(row, document) - 1;
+  return edits.add(last, last, `,"ttl":${TTL_MARK}`);
 }
 
 /** Returns the size in bytes of a row's document without the system properties. */

@@ -70,9 +70,9 @@ export class SideSums {
   #takeRow(row: number): void {
     if ('target' in this.#rows) {
       const { target } = this.#rows;
-      target.read(row);
-      const { words, sizeBytes, expiry, nameNodes: nodes } = target;
-      this.#add(row, { words, sizeBytes, expiry, key: NO_KEY, nodes });
+      if (target.read(row) === 'none') return;
+      const { words, sizeBytes, expiry, nameNodes: nodes, nameValues: key } = target;
+      this.#add(row, { words, sizeBytes, expiry, key, nodes });
       return;
     }
     const { source } = this.#rows;

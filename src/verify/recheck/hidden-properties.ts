@@ -79,15 +79,17 @@ function pageTaker(
   const out = new ByteOutput();
   return (page) => {
     const { count } = scan.scan(page);
-    const found = Array.from({ length: count }, (_, row) => {
+    const found = Array.from({ length: count }, (_, row) => row).flatMap((row) => {
       const verdict = rows.read(row);
+      if (verdict === 'none') return [];
       out.clear();
       // A document that cannot be moved has no key. What `key` then returns is that of an earlier row.
-      const values = rows instanceof SourceRows && verdict !== 'refused' ? rows.key : [];
+      const moved = rows instanceof SourceRows && verdict !== 'refused' ? rows.key : [];
+      const values = rows instanceof TargetRows ? rows.nameValues : moved;
       putName(out, { scan, row, nodes: rows.nameNodes, values });
       const { targetKey, ...name } = readName(out.view(), sourceLevels);
       const identity = Buffer.from(rows.words.slice(0, 4).buffer);
-      return { identity, name: { ...name, targetKeys: targetKey.length === 0 ? [] : [targetKey] } };
+      return [{ identity, name: { ...name, targetKeys: targetKey.length === 0 ? [] : [targetKey] } }];
     });
     store.candidates.add(found);
   };

@@ -6,7 +6,8 @@ import type { Signed } from '../../../bench/account-client.ts';
 import { BatchBody } from '../../../src/documents/batch-body.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
-import { Deletion, Placement, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
+import { Placement } from '../../../src/keys/placement.ts';
+import { Deletion, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
 import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const DOCUMENTS = [

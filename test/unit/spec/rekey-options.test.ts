@@ -37,6 +37,32 @@ test.each([
   expect(rekeyOptionsOf(specOf(flags), { ...source, defaultTtl }, null).ttl).toEqual(ttl);
 });
 
+test('rekey options of a turn back -> the key of the document goes back, with the limit of its container', () => {
+  const derived = { partitionKey: [], derive: '/tenant={a}' };
+  const inTurn = (number: number): Parameters<typeof rekeyOptionsOf>[0] => ({
+    ...specOf(derived),
+    turn: { number, previous: '/before' },
+  });
+  const containers = {
+    old: { keyPaths: ['/pk'], keyKind: 'hash-v1', defaultTtl: null },
+    new: { keyPaths: ['/tenant'], keyKind: 'hash-v2', defaultTtl: null },
+  } as const;
+  const back = rekeyOptionsOf(inTurn(1), containers.new, containers.old);
+  expect(back).toMatchObject({ kind: 'hash-v1', plan: { sourcePaths: [['tenant']], targetPaths: [['pk']] } });
+  const keyOf = (pk: string): unknown => {
+    const document: Record<string, string> = { a: 'x', tenant: 'x', pk };
+    return back.plan.compute(back.plan.inputs.map(([name = '']) => document[name]));
+  };
+  expect(keyOf('y')).toMatchObject({ kind: 'key', values: ['y'] });
+  expect(keyOf('y'.repeat(102))).toMatchObject({ kind: 'refused', reason: 'key-too-long' });
+  const again = rekeyOptionsOf(inTurn(2), containers.old, containers.new);
+  expect(again).toMatchObject({
+    kind: 'hash-v2',
+    plan: { sourcePaths: [['pk']], targetPaths: [['tenant']] },
+  });
+  expect(again.plan.presentPaths).toEqual([['tenant']]);
+});
+
 test('rekey options: derived key replaces the source key -> refused unless it is kept', () => {
   const derived = { partitionKey: [], derive: '/pk={tenantId}' };
   expect(() => rekeyOptionsOf(specOf(derived), source, null)).toThrow(UsageError);

@@ -93,7 +93,7 @@ describe('side sums: entries of a page', () => {
         if (Number(text(scan.nodes.lsn)) <= FENCE) inside += 1;
         const one = found.get(row);
         if (one === undefined) continue;
-        expect(rows.read(row) ?? 'moves').toBe('moves');
+        expect(rows.read(row)).toBe(is === 'source' ? 'moves' : 'copy');
         const contribution = new Uint32Array(4);
         hashBytes(new Uint8Array(rows.words.buffer), contribution, 0);
         const key = (paths: readonly (readonly string[])[]): (string | null)[] =>
