@@ -2,9 +2,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { temporaryFolder } from '../../unit/state/making.ts';
+import { freePort } from '../process/free-port.ts';
 import { until } from '../wait.ts';
 
 function find(name: string): string | undefined {
@@ -114,6 +114,13 @@ export class Prometheus implements AsyncDisposable {
     return first === undefined ? undefined : Number(first.value[1]);
   }
 
+  /** The values of a label in the series of a metric. */
+  async valuesOf(label: string, metric: string): Promise<readonly string[]> {
+    const query = new URLSearchParams({ 'match[]': metric }).toString();
+    const reply = await fetch(`${this.#url}/api/v1/label/${label}/values?${query}`);
+    return ((await reply.json()) as { readonly data: readonly string[] }).data;
+  }
+
   /** The type of a metric, as the target of a job declares it. */
   async typeOf(metric: string, job: string): Promise<string | undefined> {
     const query = new URLSearchParams({ metric, match_target: `{job="${job}"}` }).toString();
@@ -149,13 +156,4 @@ export class Prometheus implements AsyncDisposable {
     this.#child.kill('SIGKILL');
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

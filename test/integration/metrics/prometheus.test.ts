@@ -17,21 +17,42 @@ import { until } from '../../helpers/wait.ts';
 const FOLDER = fileURLToPath(new URL('../../../docs/operations/', import.meta.url));
 const RULES = join(FOLDER, 'alerts.yaml');
 
-interface Dashboard {
-  readonly panels: ReadonlyArray<{
-    readonly id: number;
-    readonly title: string;
-    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-    readonly targets: ReadonlyArray<{ readonly expr: string }>;
+interface Source {
+  readonly type: string;
+  readonly uid: string;
+}
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly type: string;
+  readonly datasource: Source;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly fieldConfig: { readonly defaults: { readonly unit?: string } };
+  readonly targets: ReadonlyArray<{
+    readonly refId: string;
+    readonly datasource: Source;
+    readonly expr: string;
+    readonly legendFormat: string;
   }>;
 }
-const { panels } = JSON.parse(readFileSync(join(FOLDER, 'grafana.json'), 'utf8')) as Dashboard;
-const expressions = panels.flatMap(({ title, targets }) =>
-  targets.map(({ expr }) => [
-    title,
-    expr.replaceAll('$migration', '.*').replaceAll('$__rate_interval', '5s'),
-  ]),
-);
+interface Variable {
+  readonly name: string;
+  readonly type: string;
+  readonly definition?: string;
+  readonly query: unknown;
+}
+interface Dashboard {
+  readonly templating: { readonly list: readonly Variable[] };
+  readonly panels: readonly Panel[];
+}
+const dashboard = JSON.parse(readFileSync(join(FOLDER, 'grafana.json'), 'utf8')) as Dashboard;
+const { panels } = dashboard;
+const variables = dashboard.templating.list;
+
+/** Fills in the variables of an expression as Grafana does: a variable with one value is not a pattern. */
+function filledIn(expr: string, migration: string): string {
+  return expr.replaceAll('$migration', migration).replaceAll('$__rate_interval', '5s');
+}
 
 const orders: Order[] = Array.from({ length: 400 }, (_none, n) => ({
   id: `o${n}`,
@@ -113,9 +134,21 @@ describe.skipIf(!HAS_PROMETHEUS)(
       );
       await seen('cosmig_stage{cosmig_stage="done",job="cosmig"} == 1');
 
+      // The variable finds the migration by its query, as in Grafana.
+      const definition = variables.find(({ name }) => name === 'migration')?.definition ?? '';
+      const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? [];
+      const migrations = await prometheus.valuesOf(label, metric);
+      expect(migrations).toEqual(['shop/orders -> shop/by-tenant']);
+
       const without: string[] = [];
-      for (const [title = '', expr = ''] of expressions)
-        if ((await prometheus.range(expr, beganMs)).length === 0) without.push(`${title}: ${expr}`);
+      for (const { title, targets } of panels)
+        for (const { expr, legendFormat } of targets) {
+          const series = await prometheus.range(filledIn(expr, migrations[0] ?? ''), beganMs);
+          if (series.length === 0) without.push(`${title}: ${expr}`);
+          // The text of a legend names labels that the series have.
+          for (const [, name = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
+            if (series.some((one) => one.metric[name] === undefined)) without.push(`${title}: {{${name}}}`);
+        }
       expect(without).toEqual([]);
 
       // What an alert is about was there, whether or not it fired.
@@ -142,6 +175,30 @@ describe.skipIf(!HAS_PROMETHEUS)(
     });
   },
 );
+
+/** The ids of Grafana's units that fit what cosmig reports. */
+const UNITS = ['s', 'ops', 'short', 'percentunit', 'bytes', undefined];
+
+test('dashboard: every query asks the chosen data source, with variables that exist and a unit of Grafana', () => {
+  const chosen = { type: 'prometheus', uid: '${datasource}' };
+  expect(variables.map(({ name, type }) => [name, type])).toEqual([
+    ['datasource', 'datasource'],
+    ['migration', 'query'],
+  ]);
+  const known = ['$migration', '$__rate_interval'];
+  for (const { title, datasource, fieldConfig, targets } of panels) {
+    expect([title, datasource, UNITS.includes(fieldConfig.defaults.unit)]).toEqual([title, chosen, true]);
+    expect(targets.map((target) => target.datasource)).toEqual(targets.map(() => chosen));
+    expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
+    for (const { expr } of targets) {
+      expect((expr.match(/\$\w+/g) ?? []).filter((name) => !known.includes(name))).toEqual([]);
+      // A name may hold what means something else in a pattern.
+      const selectors = expr.match(/cosmig_\w+\{[^}]*\}/g) ?? [];
+      expect(selectors.filter((one) => !one.includes('migration="$migration"'))).toEqual([]);
+      expect(selectors).toHaveLength(expr.match(/cosmig_\w+/g)?.length ?? -1);
+    }
+  }
+});
 
 test('dashboard: panels have an id of their own and do not overlap', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
