@@ -10,6 +10,14 @@ type Known = Omit<Status, 'next'>;
 
 const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 
+const KEEP_SOURCE = 'keep the source for as long as you may need it';
+const NOTHING_LEFT = `nothing: the target is in use; ${KEEP_SOURCE}`;
+
+/** Returns what to do next after a headline which says that the target is in use. */
+export function withoutHeadline(next: string): string {
+  return next === NOTHING_LEFT ? KEEP_SOURCE : next;
+}
+
 export function adviseNext(status: Known, adoption: Overview['adoption'] = null): string {
   const { phase, ranges, running, deadLetters, proof, cutover } = status;
   const { open } = deadLetters;
@@ -55,9 +63,7 @@ function adviseCommitted({ cutover }: Known): string {
       ? ['run cosmig cutover again: some settings of the target are not as requested']
       : []),
   ];
-  return steps.length > 0
-    ? steps.join('; ')
-    : 'nothing: the target is in use; keep the source for as long as you may need it';
+  return steps.length > 0 ? steps.join('; ') : NOTHING_LEFT;
 }
 
 function adviseWhileRunning({ phase, proof, deadLetters }: Known): string {

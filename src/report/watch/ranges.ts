@@ -13,11 +13,11 @@ const IDLE: RangeRates = { source: new Map(), target: new Map() };
 /** The RU/s that one physical partition can have. */
 const PARTITION_RU = 10_000;
 
-/** The words for the phases of a range of the source. */
-const PHASES: Readonly<Record<string, string>> = {
-  copy: 'copying',
-  recopy: 'reading again',
-  tail: 'following',
+/** The words for the phases of a range of the source: while a run reads it, and while none does. */
+const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>> = {
+  copy: ['copying', 'not all copied'],
+  recopy: ['reading again', 'to be read again'],
+  tail: ['following', 'copied'],
 };
 
 export function ranges(facts: MigrationFacts, rates: RangeRates): Markup {
@@ -48,17 +48,19 @@ function describe(list: readonly Tile[]): string {
 function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<string, number>): Tile[] {
   const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
   const limit = limitOf(report?.source ?? null);
+  const isFollowed = status.running !== null && status.phase !== 'committed';
   return status.ranges.map(({ id, min, max, phase, documents }) => {
     const rate = rates.get(id) ?? 0;
+    const words = PHASES[phase]?.[isFollowed ? 0 : 1] ?? phase;
     return {
       from: shareOf(min),
       to: shareOf(max),
-      label: `${PHASES[phase] ?? phase} ${formatCount(documents)}`,
+      label: `${words} ${formatCount(documents)}`,
       short: formatCount(documents),
       heat: rate / limit,
       tone: phase === 'tail' ? 'k2' : 'k1',
       isMarked: uses.get(id)?.isResting ?? false,
-      title: `Range ${id}: ${PHASES[phase] ?? phase}, ${formatCount(documents)} read, ${formatCount(Math.round(rate))} RU/s`,
+      title: `Range ${id}: ${words}, ${formatCount(documents)} read, ${formatCount(Math.round(rate))} RU/s`,
     };
   });
 }

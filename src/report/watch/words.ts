@@ -2,6 +2,7 @@
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
+import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts, NothingToShow } from './facts.ts';
 import { adviceText, measuringText } from './plan.ts';
@@ -84,7 +85,7 @@ function committedHeadline({ phase, cutover, next }: Status): Headline | null {
   const isLeft = (cutover?.left.length ?? 0) > 0 || (cutover?.lateWrites.length ?? 0) > 0;
   return {
     title: 'The target is in use',
-    detail: asSentence(next),
+    detail: asSentence(withoutHeadline(next)),
     mood: isLeft ? 'alarm' : 'good',
   };
 }

@@ -134,7 +134,8 @@ describe('status --report', () => {
     expect((await cosmig(move, 'cutover', ...argv)).code).toBe(0);
     const text = textIn(page());
     for (const shown of [
-      'The target is in use',
+      'The target is in use Keep the source for as long as you may need it.',
+      'copied',
       'Before and after',
       '400 documents',
       'Since the beginning',
