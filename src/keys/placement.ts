@@ -54,6 +54,13 @@ export class Placement {
     });
   }
 
+  /** Whether the source key of the row read last has all of its levels. Precondition: `read` returned true for it. */
+  get hasWholeKey(): boolean {
+    if (this.#computed !== undefined) return !this.#computed.key.includes(undefined);
+    for (const node of this.#keyNodes) if (keyStart(this.#scan, this.#row, node) === 0) return false;
+    return true;
+  }
+
   /** Returns the id and the levels of the source key of the row read last, as JSON texts; null for a missing level. */
   name(): (string | null)[] {
     const scan = this.#scan;

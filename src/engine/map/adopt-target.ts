@@ -73,13 +73,16 @@ function refusedCounts(
   );
 }
 
+/** Returns the counts in words, without those that are 0. */
 function describe({ same, different, wrongSlot, missing, extra, strangers }: AdoptionCounts): string {
-  return [
-    `${formatCount(same)} up to date`,
-    `${formatCount(different)} with other content`,
-    `${formatCount(wrongSlot)} under another key`,
-    `${formatCount(extra)} whose document is not in the source`,
-    `${formatCount(strangers)} that no migration with these settings has written`,
-    `${formatCount(missing)} of the source are missing`,
-  ].join(', ');
+  const counts = [
+    [same, 'up to date'],
+    [different, 'with other content'],
+    [wrongSlot, 'under another key'],
+    [extra, 'whose document is not in the source'],
+    [strangers, 'that no migration with these settings has written'],
+    [missing, 'of the source are missing'],
+  ] as const;
+  const found = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
+  return found.length === 0 ? 'both sides are empty' : found.join(', ');
 }

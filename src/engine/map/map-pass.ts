@@ -73,7 +73,11 @@ class MapTakes implements Takes {
 
   constructor(context: RunContext) {
     this.#ledger = context.ledger;
-    this.#rows = new MapRows(context);
+    // In a turn every document has come from the other side. In an adopted target a document that lacks the source key is
+    // left out, unless no document of the source has one.
+    const isAdopted = context.ledger.journal.adoption() !== null;
+    const requiresSourceKey = isAdopted && !context.sourceSide.facts.hasSystemKey;
+    this.#rows = new MapRows(context, { requiresSourceKey });
   }
 
   take(page: Buffer, { fenceLsn }: ReadPart): { readonly documents: number; readonly isBeyond: boolean } {

@@ -32,12 +32,18 @@ export class MapRows {
    * target document then lacks what the key is made of, and in a move back, in which the document has its key.
    */
   readonly #rekey: Rekey | undefined;
+  /** Whether a document that lacks a part of the source key is a stranger. */
+  readonly #requiresSourceKey: boolean;
   readonly #key: readonly number[];
   readonly #segment = new SegmentBuilder();
   /** The content hash of a row; null if contents are not compared, because their `ttl` differs between both sides. */
   readonly #content: Uint32Array | null;
 
-  constructor({ plan, versions: { kind, ttl } }: Pick<RunContext, 'plan' | 'versions'>) {
+  constructor(
+    { plan, versions: { kind, ttl } }: Pick<RunContext, 'plan' | 'versions'>,
+    { requiresSourceKey }: { readonly requiresSourceKey: boolean },
+  ) {
+    this.#requiresSourceKey = requiresSourceKey;
     const scan = latestVersionScan(rekeyPaths(plan));
     this.#scan = scan;
     this.#placement = new Placement(scan, plan);
@@ -86,7 +92,7 @@ export class MapRows {
     if (!this.#placement.read(row)) return null;
     // Documents without a source key exist, but here it is more likely that the document was never in the source. If it
     // was, the copy finds the document in its slot, and compares identities then.
-    if (this.#placement.key.includes(undefined)) return null;
+    if (this.#requiresSourceKey && !this.#placement.hasWholeKey) return null;
     const rekey = this.#rekey;
     if (rekey === undefined) return this.#decodedKey(row);
     if (rekey.read(row, 0) === 'refused') return null;

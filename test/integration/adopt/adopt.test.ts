@@ -123,7 +123,7 @@ describe('a lost ledger', () => {
 
   test('in the tail, while the application writes -> moves, deletes and changes since are in the target', async () => {
     await using move = await Move.open(AVAD);
-    await move.put(...orders);
+    await move.put(...orders, { id: 'without the source key', tenantId: 't0' });
     await move.run('copy');
     await move.put(order(1, { tenantId: 'moved' }), order(70));
     await move.run('catch-up');
