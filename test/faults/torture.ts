@@ -11,7 +11,7 @@ import { runMigration, type RunReport } from './harness/migration/run.ts';
 import { freshSeed } from './harness/migration/seeds.ts';
 import { buildForProcesses } from '../helpers/process/built.ts';
 
-buildForProcesses();
+await buildForProcesses();
 
 const { values } = parseArgs({
   options: {

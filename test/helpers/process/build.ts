@@ -1,7 +1,7 @@
-/** Before the first test: what tests start as processes is compiled. */
+/** Before the first test: what tests start as processes is bundled. */
 import { buildForProcesses } from './built.ts';
 
-export function setup(): void {
-  // A mutation may not compile, and tests that start no process need no build.
-  if (process.env['COSMIG_TEST_BUILD'] !== 'nothing') buildForProcesses();
+export async function setup(): Promise<void> {
+  // Tests that start no process need no build.
+  if (process.env['COSMIG_TEST_BUILD'] !== 'nothing') await buildForProcesses();
 }

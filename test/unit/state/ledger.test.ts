@@ -35,7 +35,7 @@ import {
 import { built } from '../../helpers/process/built.ts';
 import { execIn } from '../../helpers/database-file.ts';
 
-const CHILD = built(new URL('mover-process.ts', import.meta.url));
+const CHILD = built(new URL('ledger-child.ts', import.meta.url));
 
 function childArguments(...args: string[]): string[] {
   return [CHILD, ...args];
