@@ -9,6 +9,7 @@ import { formatCount, pluralize } from '../lib/counting.ts';
 import { CosmigError, mapProblem, NotReadyError, type Problem } from '../lib/errors.ts';
 import { swapWords } from '../spec/turns/swapped-sides.ts';
 import { ttlText } from '../spec/refusals.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import type { LetterStore } from '../state/dead-letters.ts';
 import { deletesFor } from './delete-mode.ts';
@@ -49,7 +50,7 @@ export async function checkWayBack(parts: WayBackParts): Promise<WayBack> {
   await attempt(async () => probe({ side: 'source', ...reach(parts, 'target') }));
   await attempt(async () => probe({ side: 'target', ...reach(parts, 'source') }));
   const found = await attempt(async () => deletesFor(spec, target, reach(parts, 'target')));
-  problems.push(...waivedProblems(parts), ...ttlProblems(parts), ...keyProblems(parts));
+  problems.push(...waivedProblems(parts), ...ttlProblems(parts));
   const [first] = problems;
   if (first !== undefined || found === undefined) {
     throw new NotReadyError('there would be no way back after this cutover', {
@@ -61,7 +62,7 @@ export async function checkWayBack(parts: WayBackParts): Promise<WayBack> {
   return {
     deletes: found.mode,
     pausedTtl: source.defaultTtl,
-    notes: [...found.notes.map((note) => swapWords(note)), ...notesOn(source, target)],
+    notes: [...found.notes.map((note) => swapWords(note)), ...notesOn(spec, { source, target })],
   };
 }
 
@@ -102,21 +103,17 @@ function ttlProblems({ source, connections }: WayBackParts): Problem[] {
   ];
 }
 
-/** Documents whose key was derived cannot be turned back yet. */
-function keyProblems({ spec }: WayBackParts): Problem[] {
-  if (spec.derive.length === 0) return [];
-  return [
-    {
-      from: '--keep-source-for',
-      message: 'a way back is not possible with --derive',
-      why: 'cosmig cannot take derived properties out of documents yet',
-      hint: 'use a property that documents have as the key, or run the cutover without --keep-source-for',
-    },
-  ];
-}
-
-function notesOn(source: ContainerFacts, target: ContainerFacts): string[] {
+function notesOn(
+  { derive, keepSourceKeyAs }: MigrationSpec,
+  { source, target }: Pick<WayBackParts, 'source' | 'target'>,
+): string[] {
   const notes: string[] = [];
+  if (derive.length > 0) {
+    const kept = keepSourceKeyAs === null ? '' : ` and ${keepSourceKeyAs}`;
+    notes.push(
+      `documents that the application writes to the target need what --derive would give them${kept}: without it a document will not go back, and becomes a dead letter of cosmig reverse`,
+    );
+  }
   if (source.defaultTtl !== null) {
     notes.push(
       `documents of the source expire (${ttlText(source.defaultTtl)}); that is paused after the commit, until cosmig rollback or cosmig finish`,
