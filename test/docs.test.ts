@@ -218,6 +218,22 @@ test('pictures: light and dark differ in their colors only, and load nothing', (
   expect(shown).toEqual(['docs/images/flow-dark.svg', 'docs/images/flow-light.svg']);
 });
 
+test('pictures of the live page: each is a small PNG that a page shows, with words for those who do not see it', () => {
+  const files = readdirSync(`${ROOT}docs/images`).filter((file) => file.endsWith('.png'));
+  expect(files).toEqual(['watch-cutover.png', 'watch-tail.png']);
+  const shown = docs.flatMap(({ prose }) => [
+    ...prose.matchAll(/!\[([^\]]+)\]\((?:docs\/)?images\/([^)]+)\)/g),
+  ]);
+  expect(new Set(shown.map(([, , file]) => file))).toEqual(new Set(files));
+  for (const file of files) {
+    const bytes = readFileSync(`${ROOT}docs/images/${file}`);
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    expect(bytes.length).toBeLessThan(150_000);
+    // The width, in the first chunk of the file.
+    expect(bytes.readUInt32BE(16)).toBe(1120);
+  }
+});
+
 test('docs/operations.md: each exit code -> has one row', () => {
   const prose = docs.find(({ name }) => name === 'docs/operations.md')?.prose ?? '';
   const rows = [...prose.matchAll(/^\| (\d+)(?:, (\d+))? +\|/gm)];

@@ -187,10 +187,11 @@ export class Page {
     return (result as { readonly value: T }).value;
   }
 
-  async screenshot(): Promise<Buffer> {
+  /** Takes a picture of the page, or only of the part of it that the screen shows. */
+  async screenshot(part: 'whole' | 'screen' = 'whole'): Promise<Buffer> {
     const { data } = await this.send('Page.captureScreenshot', {
       format: 'png',
-      captureBeyondViewport: true,
+      captureBeyondViewport: part === 'whole',
     });
     return Buffer.from(String(data), 'base64');
   }
