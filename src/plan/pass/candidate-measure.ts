@@ -108,43 +108,76 @@ export class CandidateMeasure {
     this.unique = new UniqueMeasure(uniqueKeys, saved?.unique);
   }
 
-  /** Adds the rows of a page; `column` is that of this candidate. Nothing is allocated for a row, as there are many. */
-  take(columns: KeyColumns, column: KeyColumn, { hourTs, dayTs }: Recent): void {
-    const { states, words } = column;
-    const { count, rows, bytes: sizes, ts: times, ids } = columns;
-    const { samples, biggest, slots } = this;
-    const { levels } = this.#key;
-    for (let i = 0; i < count; i += 1) {
+  /**
+   * Adds the rows of a page; `column` is that of this candidate. Nothing is allocated for a row, as there are many. Each
+   * sketch takes the whole page in a short loop of its own, so that the processor waits for the memory of several rows at
+   * once.
+   */
+  take(columns: KeyColumns, column: KeyColumn, recent: Recent): void {
+    this.#takeStates(columns, column);
+    for (const [level, sample] of this.samples.entries())
+      this.#takeSample(columns, column, { level, sample });
+    this.#takeWeights(columns, column, recent);
+    this.#takeSlots(columns, column);
+  }
+
+  #takeStates(columns: KeyColumns, column: KeyColumn): void {
+    const { states } = column;
+    for (let i = 0; i < columns.count; i += 1) {
       if (states[i] === ROW_STATE.odd && !this.#readOdd(columns, column, i)) continue;
       this.documents += 1;
       if (states[i] === ROW_STATE.keyWithoutValue) this.missing += 1;
-      const first = 2 * levels * i;
-      let isSampled = false;
-      for (let level = 0; level < levels; level += 1)
-        isSampled =
-          samples[level]?.add(words[first + 2 * level + 1] ?? 0, words[first + 2 * level] ?? 0) ?? false;
-      const low = words[first + 2 * levels - 2] ?? 0;
-      const high = words[first + 2 * levels - 1] ?? 0;
+    }
+  }
+
+  #takeSample(
+    { count }: KeyColumns,
+    { states, words }: KeyColumn,
+    { level, sample }: { readonly level: number; readonly sample: KeySample },
+  ): void {
+    const { levels } = this.#key;
+    for (let i = 0, at = 2 * level; i < count; i += 1, at += 2 * levels) {
+      if (states[i] !== ROW_STATE.odd) sample.add(words[at + 1] ?? 0, words[at] ?? 0);
+    }
+  }
+
+  #takeWeights(columns: KeyColumns, column: KeyColumn, { hourTs, dayTs }: Recent): void {
+    const { states, words } = column;
+    const { count, rows, bytes: sizes, ts: times } = columns;
+    const { biggest } = this;
+    const { levels } = this.#key;
+    const sample = must(this.samples.at(-1), 'a key has a level');
+    for (let i = 0, at = 2 * levels - 2; i < count; i += 1, at += 2 * levels) {
+      if (states[i] === ROW_STATE.odd) continue;
+      const low = words[at] ?? 0;
+      const high = words[at + 1] ?? 0;
       const bytes = sizes[i] ?? 0;
       const ts = times[i] ?? 0;
       const row = rows[i] ?? 0;
-      const at = biggest.add(high, low, bytes);
-      const weight = biggest.weightAt(at);
-      if (isTextDue(biggest.documentsAt(at), weight, biggest.total)) this.#keepText(row, high, low);
+      const counter = biggest.add(high, low, bytes);
+      const weight = biggest.weightAt(counter);
+      if (isTextDue(biggest.documentsAt(counter), weight, biggest.total)) this.#keepText(row, high, low);
       if (ts > dayTs) this.#countRecent(this.lastDay, row, high, low);
       if (ts > hourTs) this.#countRecent(this.lastHour, row, high, low);
       // A heavy value counts itself. A light one counts if the sample has it, and then stands for those that it has not.
       const isHeavy = weight >= biggest.total * HEAVY_SHARE;
-      if (isHeavy || isSampled) {
-        const standsFor = isHeavy ? 1 : 1 / (samples[levels - 1]?.share ?? 1);
-        const position = this.#positionOf(column, i, row, high, low);
-        this.space.add(position, bytes, ts > dayTs, standsFor);
-        this.heat.add(position, ts, standsFor);
-      }
+      if (!isHeavy && !sample.isBelow(high)) continue;
+      const standsFor = isHeavy ? 1 : 1 / sample.share;
+      const position = this.#positionOf(column, i, row, high, low);
+      this.space.add(position, bytes, ts > dayTs, standsFor);
+      this.heat.add(position, ts, standsFor);
+    }
+  }
+
+  #takeSlots({ count, rows, ids }: KeyColumns, { states, words }: KeyColumn): void {
+    const { slots } = this;
+    const { levels } = this.#key;
+    for (let i = 0, at = 2 * levels - 2; i < count; i += 1, at += 2 * levels) {
+      if (states[i] === ROW_STATE.odd) continue;
       // The hash of the id is multiplied first: under the candidate /id it is the same as that of the key.
-      const slotHigh = mix(Math.imul(ids[2 * i + 1] ?? 0, ID_FACTOR) ^ high);
-      const slotLow = mix(Math.imul(ids[2 * i] ?? 0, ID_FACTOR) ^ low);
-      if (slots.add(slotHigh, slotLow)) this.#keepCollision(row);
+      const high = mix(Math.imul(ids[2 * i + 1] ?? 0, ID_FACTOR) ^ (words[at + 1] ?? 0));
+      const low = mix(Math.imul(ids[2 * i] ?? 0, ID_FACTOR) ^ (words[at] ?? 0));
+      if (slots.add(high, low)) this.#keepCollision(rows[i] ?? 0);
     }
   }
 

@@ -41,13 +41,15 @@ export class KeySample {
     return this.#below / EVERYTHING;
   }
 
-  /**
-   * Adds a document. `high` and `low` are two words of the hash of its key value. Returns whether the sample has the value.
-   */
-  add(high: number, low: number): boolean {
-    if (high >>> 0 >= this.#below) return false;
+  /** Adds a document. `high` and `low` are two words of the hash of its key value. */
+  add(high: number, low: number): void {
+    if (high >>> 0 >= this.#below) return;
     this.#table.addDocuments(high, low);
     while (this.#table.count > this.#valuesMax) this.#halve();
+  }
+
+  /** Whether the sample has a value that was added: the one whose hash has this first word. */
+  isBelow(high: number): boolean {
     return high >>> 0 < this.#below;
   }
 
