@@ -12,3 +12,7 @@ CREATE TABLE next_turn (
   checksum           INTEGER NOT NULL -- of all other columns
 ) STRICT;
 INSERT INTO table_sums (name) VALUES ('next_turn');
+
+-- A hash of the etag that the copy has in the container that is written to; null: not known, or the first turn, in which
+-- only cosmig writes there. It is in the checksum of the row unless it is null.
+ALTER TABLE documents ADD COLUMN copy_etag BLOB;

@@ -71,6 +71,8 @@ export interface ContextParts {
   readonly tasks: Tasks;
   readonly stopping: RunStop;
   readonly onPoint: (point: CrashPoint) => void;
+  /** Whether the operator asked to replace what other processes have written: `verify --repair`. */
+  readonly overwrites?: boolean | undefined;
   /** Called when a request waits before it is sent again. */
   readonly onWait: (side: SideName, wait: Wait) => void;
 }
@@ -108,6 +110,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     versions,
     deletes,
     unique,
+    checksCopies: spec.turn !== undefined && parts.overwrites !== true,
     expires: source.defaultTtl !== null,
     sourceSide,
     targetSide,
@@ -117,7 +120,17 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
       clock,
       serviceTime,
     }),
-    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTime, notes, signal }),
+    slots: new TargetSlots({
+      side: targetSide,
+      plan,
+      unique,
+      clock,
+      timing,
+      serviceTime,
+      notes,
+      etags: spec.turn !== undefined,
+      signal,
+    }),
     notes,
     ledger,
     intents: new IntentGroup(ledger.units, totals),

@@ -33,6 +33,8 @@ export interface RunContext {
   readonly versions: VersionParts;
   readonly deletes: DeleteMode;
   readonly unique: UniqueKeys;
+  /** Whether a copy that another process has changed is left as it is: in turns after the first one. */
+  readonly checksCopies: boolean;
   /** Whether documents of the source may expire. */
   readonly expires: boolean;
   readonly sourceSide: Side;

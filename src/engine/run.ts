@@ -102,7 +102,7 @@ export async function retryLetters(
 /** Catches up with the source, then repairs documents that a comparison has found to differ. */
 export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<RunSnapshot> {
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
-    work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
+    work('catch-up', { ...parts, ...prepared, accounts, overwrites: true }, async (leases) => {
       await runLeases('catch-up', leases);
       await repairEach(leases.context, suspects, leases.reading);
     }),
@@ -217,7 +217,12 @@ function endBadly(
   }
 }
 
-type WorkParts = Omit<RunParts, 'connections'> & Prepared & { readonly accounts: Accounts };
+type WorkParts = Omit<RunParts, 'connections'> &
+  Prepared & {
+    readonly accounts: Accounts;
+    /** Whether the operator asked to replace what other processes have written. */
+    readonly overwrites?: boolean;
+  };
 type Body = (leases: LeasesParts) => Promise<void>;
 
 export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapshot> {
@@ -244,6 +249,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
         tasks,
         stopping,
         onPoint,
+        overwrites: parts.overwrites,
         onWait: (side, wait) => waits.record(side, wait),
       });
       const onSnapshot = (snapshot: RunSnapshot): void => {

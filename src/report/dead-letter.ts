@@ -49,5 +49,7 @@ export const NEXT: Readonly<Record<Reason, string>> = {
     'another document of the same target key has the same unique value: change one of them, or discard the letter',
   'foreign-document':
     'another process wrote a document with its key and id to the target: delete that one, then retry',
+  'changed-by-others':
+    'another process changed or deleted its copy: stop that process, then run verify with --repair, which replaces what it wrote',
   rejected: 'see why the target refused it, fix that, then retry',
 };

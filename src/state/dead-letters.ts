@@ -22,6 +22,7 @@ export const REASONS = [
   'bad-id',
   'unique-key',
   'foreign-document',
+  'changed-by-others',
   'rejected',
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -27,6 +27,11 @@ export interface LedgerRow {
    * unknown.
    */
   readonly etag: Buffer | null;
+  /**
+   * `etagToBytes` of the copy as this migration has left it; null if that is not known. Only turns after the first one
+   * know it: there another process may have changed the copy.
+   */
+  readonly copyEtag: Buffer | null;
   readonly lsn: number | null;
   /** The feed of `lsn`. LSNs of different feeds are never compared. */
   readonly feed: FeedName;
@@ -51,10 +56,10 @@ export class RowStore {
         )
         .pluck(),
       put: database.prepare(
-        `INSERT INTO documents (identity, state, slot, target_key, etag, lsn, feed, checksum)
-         VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed, @checksum)
+        `INSERT INTO documents (identity, state, slot, target_key, etag, copy_etag, lsn, feed, checksum)
+         VALUES (@identity, @state, @slot, @targetKey, @etag, @copyEtag, @lsn, @feed, @checksum)
          ON CONFLICT (identity) DO UPDATE SET state = @state, slot = @slot, target_key = @targetKey,
-           etag = @etag, lsn = @lsn, feed = @feed, checksum = @checksum`,
+           etag = @etag, copy_etag = @copyEtag, lsn = @lsn, feed = @feed, checksum = @checksum`,
       ),
       override: database.prepare(
         `INSERT INTO overrides (identity, slot, sequence) VALUES (@identity, @slot, @sequence)
@@ -106,10 +111,10 @@ export class RowStore {
 
   /** Stores a row. Called inside a transaction of units.ts (COMMIT or settling); opens none. */
   put(row: LedgerRow): void {
-    const { identity, state, slot, etag, lsn, feed } = row;
+    const { identity, state, slot, etag, copyEtag, lsn, feed } = row;
     const targetKey = row.targetKey === null ? null : packKey(row.targetKey);
-    const checksum = checksumOf(identity, state, slot, targetKey, etag, lsn, feed);
-    this.#sql.put.run({ identity, state, slot, targetKey, etag, lsn, feed, checksum });
+    const checksum = checksumOf(identity, state, slot, targetKey, etag, lsn, feed, ...known(copyEtag));
+    this.#sql.put.run({ identity, state, slot, targetKey, etag, copyEtag, lsn, feed, checksum });
   }
 
   /** Stores an override. Called inside a transaction of units.ts (COMMIT or settling); opens none. */
@@ -141,10 +146,17 @@ function parseRow(row: Columns): LedgerRow {
     slot: orNull(row, 'slot', hash),
     targetKey: orNull(row, 'target_key', bytes),
     etag: orNull(row, 'etag', (from, name) => bytes(from, name, ETAG_BYTES)),
+    copyEtag: orNull(row, 'copy_etag', (from, name) => bytes(from, name, ETAG_BYTES)),
     lsn: orNull(row, 'lsn', number),
     feed: oneOf(row, 'feed', FEEDS),
   };
-  const { identity, state, slot, targetKey, etag, lsn, feed } = parsed;
-  refuseChanged(number(row, 'checksum'), identity, state, slot, targetKey, etag, lsn, feed);
+  const { identity, state, slot, targetKey, etag, copyEtag, lsn, feed } = parsed;
+  const columns = [identity, state, slot, targetKey, etag, lsn, feed, ...known(copyEtag)];
+  refuseChanged(number(row, 'checksum'), ...columns);
   return { ...parsed, targetKey: targetKey === null ? null : unpackKey(targetKey) };
+}
+
+/** The part of a checksum that rows of the first turn do not have. */
+function known(copyEtag: Buffer | null): readonly Buffer[] {
+  return copyEtag === null ? [] : [copyEtag];
 }

@@ -24,6 +24,7 @@ const REASONS = [
   'bad-id',
   'unique-key',
   'foreign-document',
+  'changed-by-others',
   'rejected',
 ] as const satisfies readonly Reason[];
 

@@ -20,7 +20,7 @@ export interface OperationReply {
    */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
-  /** ETag of the document that was read, decoded, as `ifMatch` needs it; undefined if the reply has none. */
+  /** ETag of the document that was read or written, decoded, as `ifMatch` needs it; undefined if the reply has none. */
   readonly etag: string | undefined;
 }
 
@@ -46,6 +46,8 @@ export interface BatchRequest extends BatchCall {
    * changes nothing.
    */
   readonly reads?: (operation: number) => boolean;
+  /** Whether the etags of written documents are wanted. */
+  readonly etags?: boolean;
 }
 
 /** The most operations that the service accepts in one request (fact SDK-8). */
@@ -84,7 +86,7 @@ export async function sendBatch(
 
 function readOutcomes(
   reply: Reply,
-  { count, reads = () => false }: BatchRequest,
+  { count, reads = () => false, etags = false }: BatchRequest,
   replies: PageScan<ReplyNodes>,
 ): OperationReply[] | Trouble {
   try {
@@ -101,7 +103,7 @@ function readOutcomes(
     const status = numberAt(replies, row, around.statusCode);
     if (status === undefined || status < 100) return unreadable(reply, 'an outcome has no status');
     const access = reads(row) ? 'read' : 'write';
-    const written = access === 'write' ? WRITTEN[status] : undefined;
+    const written = access === 'write' && !etags ? WRITTEN[status] : undefined;
     if (written !== undefined) {
       outcomes.push(written);
       continue;

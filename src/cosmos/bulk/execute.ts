@@ -20,6 +20,8 @@ export interface Decision<D> {
   readonly document?: D;
   /** For a read: the LSN of its range when the service answered. */
   readonly lsn?: number | undefined;
+  /** For a write, if etags are wanted: the etag of the document that was written. */
+  readonly etag?: string | undefined;
 }
 
 export interface ExecutorParts<D> {
@@ -30,6 +32,8 @@ export interface ExecutorParts<D> {
   readonly priority?: 'Low';
   /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
+  /** Whether the etags of written documents are wanted. */
+  readonly etags?: boolean;
   /** Called before each request. */
   readonly beforeRequest?: () => void;
 }
@@ -121,7 +125,7 @@ export class BatchExecutor<D> {
   }
 
   async #request(range: string, batch: Sent<D>, signal: AbortSignal): Promise<BatchResult> {
-    const { side, replies, priority, beforeRequest } = this.#parts;
+    const { side, replies, priority, beforeRequest, etags = false } = this.#parts;
     const { operations } = batch;
     const isReading = operations.some(({ isRead }) => isRead);
     const sessionToken = isReading ? tokenOf(side, range) : undefined;
@@ -135,6 +139,7 @@ export class BatchExecutor<D> {
         count: operations.length,
         ...(isReading ? { reads: (i: number) => operations[i]?.isRead === true } : {}),
         minimalReply: true,
+        ...(etags ? { etags } : {}),
         ...(priority === undefined ? {} : { priority }),
         signal,
         timeoutMs: side.timeoutMs,
@@ -161,7 +166,7 @@ export class BatchExecutor<D> {
       chargeRu,
       results: operations.map((operation, row) => {
         const reply = must(outcomes[row], 'a reply has an outcome for each operation');
-        if (reply.status === 201) return CREATED;
+        if (reply.status === 201 && this.#parts.etags !== true) return CREATED;
         return operation.isRead ? this.#readResult(reply, row, lsn) : writeResult(operation, reply);
       }),
     };
@@ -185,12 +190,12 @@ function writeResult(
   operation: Pick<RangeOperation<never>, 'isRead'>,
   reply: OperationReply,
 ): OperationResult<Decision<never>> {
-  const { kind, status, substatus } = reply;
+  const { kind, status, substatus, etag } = reply;
   const isDecided =
     // A 400 refuses the document itself.
     kind === 'done' || kind === 'missing' || kind === 'conflict' || kind === 'too-large' || status === 400;
   return isDecided
-    ? { is: 'done', value: { status, substatus } }
+    ? { is: 'done', value: etag === undefined ? { status, substatus } : { status, substatus, etag } }
     : inTrouble(operation, troubleIn(reply, 'a write'));
 }
 

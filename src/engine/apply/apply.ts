@@ -178,11 +178,28 @@ function orderOf({ feed, lsn }: Change, row: LedgerRow | null): Pick<LedgerRow, 
 async function remove({ context, unit, change, row }: Subject): Promise<void> {
   const { identity } = change;
   const old = slotIn(row);
-  if (old !== null && (await removeIfOurs({ context, unit, identity, slot: old })))
-    unit.count('documentsDeleted');
-  const nowhere = { slot: null, targetKey: null, etag: null };
+  const end = old === null ? 'empty' : await removeIfOurs({ context, unit, identity, slot: old });
+  if (end === 'changed') return keepChanged({ context, unit, change, row }, old);
+  if (end === 'removed') unit.count('documentsDeleted');
+  const nowhere = { slot: null, targetKey: null, etag: null, copyEtag: null };
   unit.row({ identity: identity.hash, state: 'tombstone', ...nowhere, ...orderOf(change, row) });
   closeLetter(context, unit, identity);
+}
+
+/** Opens a dead letter for a deleted document whose copy another process has changed. */
+function keepChanged({ context, unit, change, row }: Subject, slot: Slot | null): void {
+  const { identity } = change;
+  unit.row({
+    identity: identity.hash,
+    state: 'quarantined',
+    slot: slot?.hash ?? null,
+    targetKey: slot?.key ?? null,
+    etag: null,
+    copyEtag: row?.copyEtag ?? null,
+    ...orderOf(change, row),
+  });
+  const refusal = { reason: 'changed-by-others', code: 'changed', why: WHY['changed-by-others'] } as const;
+  quarantine(context, unit, { identity, slot, refusal });
 }
 
 /** Rules 2, 3 and 6: writes a version into its slot, empties the old slot, or opens a dead letter. */
@@ -197,7 +214,12 @@ async function write(subject: Subject, version: Version, first: WriteOutcome | u
   const old = slotIn(row);
   const moves = old !== null && !old.hash.equals(slot.hash);
   const isThere = old !== null && !moves;
-  const put: Put = { context, unit, identity, slot, version, isThere };
+  let copyEtag: Buffer | null = null;
+  const onWritten = (etag: Buffer): void => {
+    copyEtag = etag;
+  };
+  const left = isThere ? (row?.copyEtag ?? null) : null;
+  const put: Put = { context, unit, identity, slot, version, isThere, left, onWritten };
   let result = await putInSlot(put, first);
   if (result !== 'ok' && result.reason === 'unique-key') {
     const hasWaited = isWaiting(subject, version);
@@ -225,6 +247,7 @@ async function write(subject: Subject, version: Version, first: WriteOutcome | u
       slot: slot.hash,
       targetKey: slot.key,
       etag,
+      copyEtag,
       ...orderOf(change, row),
     });
   }
@@ -249,6 +272,7 @@ const WHY: Readonly<Record<PutFailure['reason'], string>> = {
   collision: 'another document of the source has the same id and the same new key',
   'unique-key': 'another document in the target has the same values in a unique key',
   'foreign-document': 'the slot is taken by a document that cosmig has not written',
+  'changed-by-others': 'another process has changed or deleted the copy',
   'too-large': 'the target does not take a document of this size',
   'partition-full': 'the logical partition of the new key is full',
   rejected: 'the target does not take this document',
@@ -269,7 +293,8 @@ async function refuse(
   // An outdated copy may stay in the slot where its document belongs. With unique keys it must leave: it might hold a
   // value that another document waits for.
   const leaves = old !== null && (!isRight || context.unique.exist);
-  if (leaves && (await removeIfOurs({ context, unit, identity, slot: old }))) unit.count('documentsDeleted');
+  const end = leaves ? await removeIfOurs({ context, unit, identity, slot: old }) : null;
+  if (end === 'removed') unit.count('documentsDeleted');
   const kept = leaves ? null : old;
   unit.row({
     identity: identity.hash,
@@ -277,6 +302,7 @@ async function refuse(
     slot: kept?.hash ?? null,
     targetKey: kept?.key ?? null,
     etag: etagToBytes(version.etag),
+    copyEtag: kept === null ? null : (row?.copyEtag ?? null),
     ...orderOf(change, row),
   });
   if (refusal.reason === 'unique-key')

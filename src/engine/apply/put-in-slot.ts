@@ -5,6 +5,8 @@
  * written is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
+import { etagToBytes } from '../../state/segments/etag-hash.ts';
+import { etagLeft, isChanged } from '../turn/left-copies.ts';
 import { inSteps } from '../../lib/group.ts';
 import type { LedgerRow } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
@@ -23,6 +25,10 @@ export interface Put {
   readonly version: Version;
   /** Whether our copy is in the slot already, according to the ledger. */
   readonly isThere: boolean;
+  /** The etag with which our copy was left there; null if it is not known. */
+  readonly left: Buffer | null;
+  /** Called with the etag that the copy gets, in turns after the first one. */
+  readonly onWritten: (etag: Buffer) => void;
 }
 
 /** Why a document did not get its slot. */
@@ -31,6 +37,7 @@ export interface PutFailure {
     | 'collision'
     | 'unique-key'
     | 'foreign-document'
+    | 'changed-by-others'
     | 'too-large'
     | 'partition-full'
     | 'rejected';
@@ -47,6 +54,7 @@ const TRIES_MAX = 100;
 export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | PutFailure> {
   const { context, unit, identity, slot, version, isThere } = put;
   const { slots } = context;
+  const document = { ...version, onWritten: (etag: string) => put.onWritten(etagToBytes(etag)) };
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot }]);
   const id = idOf(identity);
   const taken: SourceIdentity[] = [];
@@ -55,12 +63,15 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     if (written === undefined) {
-      if (seen === null) written = await slots.create(slot, version);
-      else {
+      if (seen === null) {
+        // The ledger knows a copy here, and this process has not removed it.
+        if (isThere && tries === 0 && context.checksCopies) return CHANGED;
+        written = await slots.create(slot, document);
+      } else {
         const failing = await adjudicate(put, seen, taken);
         if (failing !== undefined) return failing;
         values.push(seen.uniqueValues);
-        written = await slots.replace(slot, version, seen);
+        written = await slots.replace(slot, document, seen);
       }
     }
     if (written === 'ok') {
@@ -84,6 +95,7 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
   throw changesTooFast();
 }
 
+const CHANGED: PutFailure = { reason: 'changed-by-others', code: 'changed' };
 const FOREIGN: PutFailure = { reason: 'foreign-document', code: 'foreign' };
 const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
 
@@ -92,13 +104,23 @@ const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
  * claimed, unless the slot holds an older copy of the same document.
  */
 async function adjudicate(
-  { context, unit, identity, slot }: Put,
+  { context, unit, identity, slot, version, isThere, left }: Put,
   seen: Occupant,
   taken: SourceIdentity[],
 ): Promise<PutFailure | undefined> {
-  if (seen.identity.hash.equals(identity.hash)) return undefined;
+  if (seen.identity.hash.equals(identity.hash)) {
+    // The `ttl` of a document that expires changes with each attempt, so such a document is not checked.
+    const expires = version.lifetime !== undefined;
+    const expected = expires
+      ? { left: null, body: null, isKnown: true }
+      : { left, body: version.body, isKnown: isThere };
+    return isChanged(context, seen, expected) ? CHANGED : undefined;
+  }
   const ours = seen.foreign ? false : isCopyOfOurs(context, seen.identity, slot);
   if (ours === false) return FOREIGN;
+  const row = context.pending.rowOf(seen.identity.hash, null);
+  const other = { left: etagLeft(row, slot.hash), body: null, isKnown: true };
+  if (isChanged(context, seen, other)) return FOREIGN;
   if (await stillMaps(context, seen.identity, slot)) return { reason: 'collision', code: 'slot-taken' };
   if (ours === 'unknown' && !(await hasCopied(context, seen.identity, slot))) return FOREIGN;
   await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);
@@ -156,7 +178,7 @@ function revoke({ context, unit, slot }: Put, from: SourceIdentity): void {
 /** Returns the row of a document after it has lost its slot. */
 export function withoutSlot(row: LedgerRow): LedgerRow {
   const state = row.state === 'live' ? 'tombstone' : row.state;
-  return { ...row, state, slot: null, targetKey: null, etag: null };
+  return { ...row, state, slot: null, targetKey: null, etag: null, copyEtag: null };
 }
 
 export interface Removal {
@@ -166,20 +188,31 @@ export interface Removal {
   readonly slot: Slot;
 }
 
-/** Claims and deletes our copy of a document in a slot, and no other document. Returns whether a copy was there. */
-export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<boolean> {
+/**
+ * Claims and deletes our copy of a document in a slot, and no other document. Returns what was found in the slot;
+ * `changed`: our copy, which another process has changed.
+ */
+export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<Withdrawn['end']> {
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
-  const { end, values } = await withdraw(context, identity, slot);
-  if (end === 'not ours') return false;
+  const left = etagLeft(context.pending.rowOf(identity.hash, null), slot.hash);
+  const { end, values } = await withdraw(context, { identity, slot, left });
+  if (end === 'not ours' || end === 'changed') return end;
   if (end === 'removed') context.points.reach('removed');
   context.promoter.free({ slot, emptied: true, given: end === 'removed' ? givenUp(values) : null });
-  return end === 'removed';
+  return end;
 }
 
 export interface Withdrawn {
-  readonly end: 'removed' | 'empty' | 'not ours';
+  readonly end: 'removed' | 'empty' | 'not ours' | 'changed';
   /** Unique values of every version of our copy that the removal has found in the slot. */
   readonly values: readonly UniqueValues[];
+}
+
+interface Withdrawing {
+  readonly identity: SourceIdentity;
+  readonly slot: Slot;
+  /** The etag with which our copy was left in the slot; null if it is not known. */
+  readonly left: Buffer | null;
 }
 
 /**
@@ -187,10 +220,10 @@ export interface Withdrawn {
  * does not find the copy, the copy counts as removed.
  */
 export async function withdraw(
-  { slots }: Pick<RunContext, 'slots'>,
-  identity: SourceIdentity,
-  slot: Slot,
+  context: Pick<RunContext, 'slots' | 'checksCopies'>,
+  { identity, slot, left }: Withdrawing,
 ): Promise<Withdrawn> {
+  const { slots } = context;
   const id = idOf(identity);
   const values: UniqueValues[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -199,6 +232,7 @@ export async function withdraw(
       if (tries > 0) return { end: 'removed', values };
       return { end: seen === null ? 'empty' : 'not ours', values };
     }
+    if (isChanged(context, seen, { left, body: null, isKnown: true })) return { end: 'changed', values };
     values.push(seen.uniqueValues);
     const removed = await slots.remove(slot, seen);
     if (removed === 'ok') return { end: 'removed', values };

@@ -22,12 +22,16 @@ export interface Occupant {
    */
   readonly foreign: boolean;
   readonly uniqueValues: UniqueValues;
+  /** The document itself, in turns after the first one; null in the first. */
+  readonly document: Buffer | null;
 }
 
 interface OwnerParts {
   readonly plan: MovePlan;
   readonly unique: UniqueKeys;
   readonly side: Pick<Side, 'facts'>;
+  /** Whether documents are kept, to notice that another process has changed them. */
+  readonly keeps: boolean;
 }
 
 /** Reads the identity of a target document from its content. */
@@ -35,13 +39,15 @@ export class SlotOwners {
   readonly #replies: PageScan<ReplyNodes>;
   readonly #placement: Placement;
   readonly #unique: UniqueKeys;
+  readonly #keeps: boolean;
   /**
    * Computes the target key from the content; undefined if a derived value replaces a part of the source key, because
    * the target document then lacks what the key is made of, and in a move back, in which `Placement` computes.
    */
   readonly #rekey: Rekey | undefined;
 
-  constructor(replies: PageScan<ReplyNodes>, { plan, unique, side }: OwnerParts) {
+  constructor(replies: PageScan<ReplyNodes>, { plan, unique, side, keeps }: OwnerParts) {
+    this.#keeps = keeps;
     this.#replies = replies;
     this.#unique = unique;
     this.#placement = new Placement(replies, plan);
@@ -56,12 +62,15 @@ export class SlotOwners {
     const { hashes } = this.#placement;
     const isCopy = this.#placement.read(row);
     const name = this.#placement.name();
-    const uniqueValues = this.#unique.valuesOf(this.#replies.bytes(row, this.#replies.nodes.document));
+    const bytes = this.#replies.bytes(row, this.#replies.nodes.document);
+    const uniqueValues = this.#unique.valuesOf(bytes);
     return {
       identity: { hash: hashToBytes(hashes), name },
       etag,
       foreign: !isCopy || this.#isForeign(row),
       uniqueValues,
+      // The bytes are those of the reply, which are used again.
+      document: this.#keeps ? Buffer.from(bytes) : null,
     };
   }
 

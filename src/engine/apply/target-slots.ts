@@ -50,11 +50,16 @@ interface Parts {
   readonly timing: Timing;
   readonly serviceTime: ServiceTime;
   readonly notes: Pick<RequestNotes, 'note'>;
+  /** Whether the etags of written documents are wanted. */
+  readonly etags: boolean;
   readonly signal: AbortSignal;
 }
 
 /** The bytes of a document for the target, and when it expires. */
-type Document = Pick<Version, 'body' | 'lifetime'>;
+type Document = Pick<Version, 'body' | 'lifetime'> & {
+  /** Called with the etag that the document got, in turns after the first one. */
+  readonly onWritten?: (etag: string) => void;
+};
 
 /** An operation, and whether an earlier operation for the same document was sent already. */
 type SlotOperation = OperationText & Pick<RangeOperation<SlotReply>, 'hasBegun'>;
@@ -73,12 +78,13 @@ export class TargetSlots {
     this.#parts = parts;
     const { side, plan, unique, clock, notes } = parts;
     const replies = replyScan(rekeyPaths(plan));
-    const owners = new SlotOwners(replies, { plan, unique, side });
+    const owners = new SlotOwners(replies, { plan, unique, side, keeps: parts.etags });
     this.#executor = new BatchExecutor({
       side,
       replies,
       keep: (row, etag) => owners.read(row, etag),
       beforeRequest: () => notes.note(),
+      ...(parts.etags ? { etags: true } : {}),
     });
     this.dispatcher = new RangeDispatcher({ side, executor: this.#executor, clock });
   }
@@ -87,6 +93,7 @@ export class TargetSlots {
     return this.#write(
       slot,
       this.#writing(document, (body) => body.create(slot.key)),
+      document,
     );
   }
 
@@ -98,7 +105,7 @@ export class TargetSlots {
     const text = this.#writing(document, (body) =>
       body.replace(slot.key, { id: idOf(identity), ifMatch: etag }),
     );
-    return this.#write(slot, { ...text, hasBegun: true });
+    return this.#write(slot, { ...text, hasBegun: true }, document);
   }
 
   async remove(slot: Slot, { identity, etag }: Pick<Occupant, 'identity' | 'etag'>): Promise<WriteOutcome> {
@@ -133,11 +140,18 @@ export class TargetSlots {
     this.#executor.giveUpSessions();
   }
 
-  async #write(slot: Slot, text: SlotOperation): Promise<WriteOutcome> {
+  async #write(
+    slot: Slot,
+    text: SlotOperation,
+    { onWritten }: Pick<Document, 'onWritten'> = {},
+  ): Promise<WriteOutcome> {
     const outcome = await this.#send(slot, text);
     switch (outcome.is) {
-      case 'done':
-        return decided(outcome.value);
+      case 'done': {
+        const { value } = outcome;
+        if (value.etag !== undefined && value.status < 300) onWritten?.(value.etag);
+        return decided(value);
+      }
       case 'ambiguous':
         this.#parts.signal.throwIfAborted();
         await this.waitOutTimeout();

@@ -66,6 +66,7 @@ async function buildMapIndex({ ledger, points }: RunContext, signal: AbortSignal
 class MapTakes implements Takes {
   readonly #ledger: RunContext['ledger'];
   readonly #rows: MapRows;
+  readonly #hasCopyEtags: boolean;
   #segments: FinishedSegment[] = [];
   #sizeBytes = 0;
   #mapped = 0;
@@ -77,7 +78,8 @@ class MapTakes implements Takes {
     // left out, unless no document of the source has one.
     const isAdopted = context.ledger.journal.adoption() !== null;
     const requiresSourceKey = isAdopted && !context.sourceSide.facts.hasSystemKey;
-    this.#rows = new MapRows(context, { requiresSourceKey });
+    this.#hasCopyEtags = context.spec.turn !== undefined;
+    this.#rows = new MapRows(context, { requiresSourceKey, hasCopyEtags: this.#hasCopyEtags });
   }
 
   take(page: Buffer, { fenceLsn }: ReadPart): { readonly documents: number; readonly isBeyond: boolean } {
@@ -97,7 +99,8 @@ class MapTakes implements Takes {
 
   save(parts: readonly ReadPart[]): void {
     const [segments, mapped, strangers] = [this.#segments, this.#mapped, this.#strangers];
-    this.#ledger.map.checkpoint({ parts, segments, mapped, strangers });
+    const hasCopyEtags = this.#hasCopyEtags;
+    this.#ledger.map.checkpoint({ parts, segments, mapped, strangers, hasCopyEtags });
     this.#segments = [];
     this.#sizeBytes = this.#mapped = this.#strangers = 0;
   }

@@ -24,6 +24,11 @@ export interface MappedPage extends MapTotals {
   readonly segments: readonly FinishedSegment[];
 }
 
+interface MapRowsOptions {
+  readonly requiresSourceKey: boolean;
+  readonly hasCopyEtags: boolean;
+}
+
 export class MapRows {
   readonly #scan: PageScan;
   readonly #placement: Placement;
@@ -38,12 +43,18 @@ export class MapRows {
   readonly #segment = new SegmentBuilder();
   /** The content hash of a row; null if contents are not compared, because their `ttl` differs between both sides. */
   readonly #content: Uint32Array | null;
+  readonly #hasCopyEtags: boolean;
 
+  /**
+   * `hasCopyEtags`: whether entries get the etags of the copies, by which a turn notices that another process has changed
+   * a copy. Otherwise they get hashes of the contents.
+   */
   constructor(
     { plan, versions: { kind, ttl } }: Pick<RunContext, 'plan' | 'versions'>,
-    { requiresSourceKey }: { readonly requiresSourceKey: boolean },
+    { requiresSourceKey, hasCopyEtags }: MapRowsOptions,
   ) {
     this.#requiresSourceKey = requiresSourceKey;
+    this.#hasCopyEtags = hasCopyEtags;
     const scan = latestVersionScan(rekeyPaths(plan));
     this.#scan = scan;
     this.#placement = new Placement(scan, plan);
@@ -82,6 +93,11 @@ export class MapRows {
   #add(row: number, targetKey: readonly KeyComponent[]): void {
     // The source version that the copy was made of is not known. An LSN of 0 is before that of every change.
     this.#segment.add({ hashes: this.#placement.hashes, targetKey, etag: null, lsn: 0 });
+    if (this.#hasCopyEtags) {
+      const { page, nodes } = this.#scan;
+      this.#segment.etag(page, this.#scan.start(row, nodes.etag), this.#scan.end(row, nodes.etag));
+      return;
+    }
     if (this.#content === null) return;
     this.#scan.hashContent(row, this.#content, 0);
     this.#segment.content(this.#content);

@@ -181,7 +181,7 @@ async function settleOne(
     if (seen === null || !seen.identity.hash.equals(identity.hash)) continue;
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
     // The intent that claimed the write of this copy also covers its removal.
-    else if ((await withdraw(context, identity, slot)).end === 'removed')
+    else if ((await withdraw(context, { identity, slot, left: null })).end === 'removed')
       context.tally.add({ documentsDeleted: 1 });
   }
   const isKnown = row !== null || (indexId !== null && ledger.isIndexed(indexId));
@@ -195,6 +195,8 @@ async function settleOne(
       state,
       ...at,
       etag: null,
+      // Which of the writes in doubt was carried out is not known.
+      copyEtag: null,
       lsn,
       feed,
     });

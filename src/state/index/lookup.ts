@@ -51,8 +51,8 @@ export class Lookup {
       if (block === null || at < 0) continue;
       const landed = entries.read(block.data, at);
       if (rows.isOverridden(landed) || isCanceled(landed)) continue;
-      const { slot, targetKey, etag, lsn, feed } = landed;
-      return { identity, state: 'live', slot, targetKey, etag, lsn, feed };
+      const { slot, targetKey, etag, copyEtag, lsn, feed } = landed;
+      return { identity, state: 'live', slot, targetKey, etag, copyEtag, lsn, feed };
     }
     return null;
   }

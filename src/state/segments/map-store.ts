@@ -9,6 +9,7 @@ import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { checksumOf } from '../../lib/sqlite/table-sums.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 import type { FinishedSegment } from './segment.ts';
+import { COPIES } from './segment-reader.ts';
 
 /** The index over the documents of the map. Leases have the indexes from 1 on. */
 export const MAP_INDEX = 0;
@@ -24,6 +25,8 @@ export interface MapTotals {
 export interface MapCheckpoint extends MapTotals {
   readonly parts: readonly ReadPart[];
   readonly segments: readonly FinishedSegment[];
+  /** Whether the entries have the etags of the copies instead of hashes of their contents. */
+  readonly hasCopyEtags: boolean;
 }
 
 interface Parts {
@@ -54,7 +57,7 @@ export class MapStore {
       ),
       segment: database.prepare(
         `INSERT INTO segments (index_id, feed, documents, lsn_base, checksum, entries)
-         VALUES (${MAP_INDEX}, 'LV', @count, @lsnBase, @checksum, @data)`,
+         VALUES (${MAP_INDEX}, @feed, @count, @lsnBase, @checksum, @data)`,
       ),
       outcome: database.prepare(
         'INSERT INTO outcomes (segment, first_sequence, checksum, offsets) VALUES (?, ?, ?, NULL)',
@@ -85,12 +88,13 @@ export class MapStore {
   }
 
   /** Stores what was read, with the positions behind it. */
-  checkpoint({ parts, segments, mapped, strangers }: MapCheckpoint): void {
+  checkpoint({ parts, segments, mapped, strangers, hasCopyEtags }: MapCheckpoint): void {
+    const feed = hasCopyEtags ? COPIES : 'LV';
     const { transactions, takeSequences } = this.#parts;
     transactions.run(() => {
       for (const { count, lsnBase, data } of segments) {
-        const checksum = checksumOf('LV', count, lsnBase, data);
-        const { lastInsertRowid } = this.#sql.segment.run({ count, lsnBase, checksum, data });
+        const checksum = checksumOf(feed, count, lsnBase, data);
+        const { lastInsertRowid } = this.#sql.segment.run({ feed, count, lsnBase, checksum, data });
         const segment = Number(lastInsertRowid);
         // Every document of the map is there, so the numbers are consecutive and need no offsets.
         const first = takeSequences(count);

@@ -23,6 +23,8 @@ export interface EntryPosition {
 
 /** A document as the copy has written it. */
 export interface Landed extends Stored {
+  /** The hash of the etag that the copy has; null unless the map of a turn has found it (map-store.ts). */
+  readonly copyEtag: Buffer | null;
   readonly feed: FeedName;
   /** The outcome number of the document; 0 if it was not written. */
   readonly sequence: number;
@@ -32,7 +34,13 @@ export interface Landed extends Stored {
 export interface Segment extends Pick<FinishedSegment, 'count' | 'lsnBase' | 'data'>, Marks {
   readonly number: number;
   readonly feed: FeedName;
+  /** Whether the etags of the entries are those of the copies. */
+  readonly hasCopyEtags: boolean;
 }
+
+/** In place of a feed: the entries were read in the target, and their etags are those of the copies. */
+export const COPIES = 'COPIES';
+const STORED_FEEDS = [...FEEDS, COPIES] as const;
 
 const COLUMNS = `number, feed, documents, lsn_base, segments.checksum, entries,
   first_sequence, outcomes.checksum AS outcomes_checksum, offsets`;
@@ -74,9 +82,11 @@ export class EntryStore {
 }
 
 function landedAt(segment: Segment, position: number): Landed {
-  const { feed, count, number: ofSegment } = segment;
+  const { feed, count, number: ofSegment, hasCopyEtags } = segment;
   try {
-    return { ...readEntry(segment, position), feed, sequence: markAt(segment, count, position) };
+    const { etag, ...entry } = readEntry(segment, position);
+    const etags = hasCopyEtags ? { etag: null, copyEtag: etag } : { etag, copyEtag: null };
+    return { ...entry, ...etags, feed, sequence: markAt(segment, count, position) };
   } catch (error) {
     // Bytes that cosmig has packed can be unpacked without an error, so these bytes are damaged.
     if (!(error instanceof RangeError || error instanceof InternalError)) throw error;
@@ -89,17 +99,20 @@ function strange({ segment, position }: EntryPosition, cause?: unknown): LedgerE
 }
 
 function parseSegment(row: Columns): Segment {
+  const stored = oneOf(row, 'feed', STORED_FEEDS);
+  const hasCopyEtags = stored === COPIES;
   const segment = {
     number: number(row, 'number'),
-    feed: oneOf(row, 'feed', FEEDS),
+    feed: stored === COPIES ? ('LV' as const) : stored,
+    hasCopyEtags,
     count: number(row, 'documents'),
     lsnBase: number(row, 'lsn_base'),
     data: bytes(row, 'entries'),
     base: number(row, 'first_sequence'),
     marks: orNull(row, 'offsets', bytes),
   };
-  const { feed, count, lsnBase, data, base, marks } = segment;
-  refuseChanged(number(row, 'checksum'), feed, count, lsnBase, data);
+  const { count, lsnBase, data, base, marks } = segment;
+  refuseChanged(number(row, 'checksum'), stored, count, lsnBase, data);
   refuseChanged(number(row, 'outcomes_checksum'), segment.number, base, marks);
   return segment;
 }

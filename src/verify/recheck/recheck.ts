@@ -255,7 +255,9 @@ type Letters = ReadonlyMap<string, LetterSeen>;
 function lettersIn({ letters, rows }: Ledger): Letters {
   const found = new Map<string, LetterSeen>();
   for (const state of ['discarded', 'open'] as const) {
-    for (const { identity } of letters.each(state)) {
+    for (const { identity, reason } of letters.each(state)) {
+      // What another process has written is a difference, whatever the ledger says of it.
+      if (reason === 'changed-by-others') continue;
       const row = rows.find(identity);
       // A discarded letter counts only as long as its document was neither moved nor deleted.
       const counts = state === 'open' || row?.state === 'quarantined';

@@ -32,8 +32,8 @@ const EDITS = {
   'deleted-copy-stays': [
     {
       file: APPLY,
-      find: 'if (old !== null && (await removeIfOurs({ context, unit, identity, slot: old })))\n    unit.count',
-      replace: 'if (old === null)\n    unit.count',
+      find: "old === null ? 'empty' : await removeIfOurs({ context, unit, identity, slot: old });\n  if (end === 'changed')",
+      replace: "'empty' as string;\n  if (end === 'changed')",
     },
   ],
   'moved-copy-stays': [

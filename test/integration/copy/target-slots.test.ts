@@ -49,6 +49,7 @@ test('target slot: a write lands after its reply was lost -> seen, even if the s
     const read = async (id: string): Promise<boolean> =>
       (await slots.read(slotOf(id), Buffer.from(JSON.stringify(id)))) !== null;
     const slots = new TargetSlots({
+      etags: false,
       side,
       plan,
       unique: new UniqueKeys(undefined),

@@ -10,6 +10,51 @@ const order = (id: number, tenant: string, more: object = {}): Order => ({
   ...more,
 });
 
+const KEYS = [
+  { key: 'a property', options: {} },
+  { key: 'derived', options: { target: { partitionKey: '/pk' }, flags: { derive: ['/pk={tenantId}'] } } },
+  {
+    key: 'in place of the old key',
+    options: {
+      target: { partitionKey: '/customerId' },
+      flags: { derive: ['/customerId={tenantId}'], keepSourceKeyAs: ['/customer'] },
+    },
+  },
+];
+
+test.each(KEYS.slice(1))(
+  'turns: a key that is $key -> goes there, back, and there again',
+  async ({ options }) => {
+    await using move = await Move.open({ settings: { avad: true }, ...options });
+    const { source, target } = move;
+    const turns = new Turns(move);
+    await move.put(...Array.from({ length: 20 }, (_, i) => order(i, `t${i % 7}`)));
+    const before = await move.documents(source);
+    await turns.run(0, 'copy');
+    await turns.cutOver(0);
+    const there = await move.documents(target);
+    const [one, two] = there;
+    await target.items.upsert({ ...one, changed: 1 });
+    await turns.run(1, 'catch-up');
+    await turns.cutOver(1);
+    const back = await move.documents(source);
+    expect(back.filter(({ id }) => id !== one?.id)).toEqual(before.filter(({ id }) => id !== one?.id));
+    expect(back.filter(({ changed }) => changed === 1)).toHaveLength(1);
+    const again = before.find(({ id }) => id === two?.id);
+    await source.items.upsert({ ...again, changed: 2 });
+    await turns.run(2, 'catch-up');
+    expect(await move.documents(target)).toEqual(
+      there.map((document) =>
+        document.id === one?.id
+          ? { ...document, changed: 1 }
+          : document.id === two?.id
+            ? { ...document, changed: 2 }
+            : document,
+      ),
+    );
+  },
+);
+
 for (const deletes of ['avad', 'reconcile'] as const) {
   test(`turns: what is written after each cutover (${deletes}) -> reaches the other side without a new copy`, async () => {
     await using move = await Move.open({ settings: { avad: deletes === 'avad' } });

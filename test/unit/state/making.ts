@@ -134,6 +134,7 @@ export function rowOf(identity: string, slot: string | null, row: Partial<Ledger
     slot: slot === null ? null : hashOf(slot),
     targetKey: slot === null ? null : [slot],
     etag: etagToBytes(`"${identity}"`),
+    copyEtag: null,
     lsn: 1,
     feed: 'LV',
     ...row,

@@ -26,7 +26,7 @@ function changeOf(text: string): Change {
 }
 
 function rowOf(state: LedgerRow['state'], lsn: number | null, feed: LedgerRow['feed'] = 'AVAD'): LedgerRow {
-  const nowhere = { slot: null, targetKey: null, etag: null };
+  const nowhere = { slot: null, targetKey: null, etag: null, copyEtag: null };
   return { identity: hashOf('B'), state, ...nowhere, lsn, feed };
 }
 

@@ -26,7 +26,13 @@ function mapPage(ledger: Ledger, documents: ReadonlyArray<readonly [identity: st
     builder.content(Uint32Array.from([7, 8, 9, 10]));
   }
   const parts = [{ ...PART, min: '', max: 'FF', position: '"5"' }];
-  ledger.map.checkpoint({ parts, segments: builder.finish(), mapped: documents.length, strangers: 1 });
+  ledger.map.checkpoint({
+    hasCopyEtags: false,
+    parts,
+    segments: builder.finish(),
+    mapped: documents.length,
+    strangers: 1,
+  });
 }
 
 describe('the map', () => {

@@ -1,0 +1,97 @@
+/** After a cutover a process that was not stopped writes to the source: what it wrote is named, and never replaced. */
+import { expect, test } from 'vitest';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig } from '../../helpers/migration/typed.ts';
+import { Turns } from '../../helpers/migration/turns.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+
+const order = (id: string, more: object = {}): Order => ({ id, customerId: 'c', tenantId: 't', ...more });
+const strange = (id: string): Order => order(id, { by: 'another process' });
+
+async function cutOver(move: Move): Promise<Turns> {
+  const turns = new Turns(move);
+  await move.put(...['kept', 'updated', 'deleted', 'moved', 'untouched'].map((id) => order(id)));
+  await turns.run(0, 'copy');
+  await turns.cutOver(0);
+  return turns;
+}
+
+function lettersOf(turns: Turns): readonly string[] {
+  using ledger = Ledger.openReadonly(turns.parts(1).spec.ledger);
+  return ledger.letters
+    .list({ state: 'open', after: 0, limit: 100 })
+    .map(({ id, reason }) => `${id} ${reason}`)
+    .toSorted();
+}
+
+async function change({ target }: Move): Promise<void> {
+  await target.item('updated', 't').replace(order('updated', { by: 'application' }));
+  await target.item('deleted', 't').delete();
+  await target.item('moved', 't').replace(order('moved', { customerId: 'elsewhere' }));
+  await target.items.create(order('created', { by: 'application' }));
+}
+
+test('strangers: documents of the source change before the target does -> dead letters, and nothing is lost', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  const { source } = move;
+  // The map is made here; strangers write after it.
+  await turns.run(1, 'catch-up');
+  await source.item('updated', 'c').replace(strange('updated'));
+  await source.item('deleted', 'c').replace(strange('deleted'));
+  await source.items.create(strange('created'));
+  await change(move);
+  await turns.run(1, 'catch-up');
+  expect(lettersOf(turns)).toEqual([
+    '"created" changed-by-others',
+    '"deleted" changed-by-others',
+    '"updated" changed-by-others',
+  ]);
+  for (const id of ['updated', 'deleted', 'created'])
+    expect((await source.item(id, 'c').read<Order>()).resource).toMatchObject(strange(id));
+  expect((await source.item('moved', 'elsewhere').read<Order>()).statusCode).toBe(200);
+
+  await expect(turns.cutOver(1)).rejects.toThrow('3 documents are not in the target');
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
+  expect(await move.documents(source)).toEqual(await move.documents(move.target));
+  expect(lettersOf(turns)).toEqual([]);
+}, 60_000);
+
+test('strangers: a copy is deleted before its document changes -> a dead letter', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await turns.run(1, 'catch-up');
+  await move.source.item('updated', 'c').delete();
+  await change(move);
+  await turns.run(1, 'catch-up');
+  expect(lettersOf(turns)).toEqual(['"updated" changed-by-others']);
+}, 60_000);
+
+test('strangers: what no later change concerns -> the rollback refuses, and names it', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await change(move);
+  await turns.run(1, 'catch-up');
+  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  await move.source.item('untouched', 'c').replace(strange('untouched'));
+  await move.source.items.create(strange('extra'));
+  const rollback = await cosmig(move, 'rollback', '--writers-stopped', '--quiet-for', '1s');
+  expect([rollback.code, rollback.stderr]).toEqual([3, expect.stringContaining('"untouched"')]);
+  expect((await move.source.item('untouched', 'c').read<Order>()).resource).toMatchObject(
+    strange('untouched'),
+  );
+  expect((await move.source.item('extra', 'c').read<Order>()).statusCode).toBe(200);
+}, 60_000);
+
+test('strangers: replies to our own writes are lost -> no dead letter', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await turns.run(1, 'catch-up');
+  await change(move);
+  await move.admin.faults([{ match: { op: 'batch', coll: 'orders' }, times: 4, effect: { reset: 'after' } }]);
+  await turns.run(1, 'catch-up');
+  await move.admin.faults([]);
+  expect(lettersOf(turns)).toEqual([]);
+  expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
+}, 60_000);
