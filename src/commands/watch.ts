@@ -39,10 +39,10 @@ export const watch: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    const { options, env, clock, signal, out } = context;
+    const { options, env, clock, signal, out, log } = context;
     const { loadLedgerPath } = await import('../spec/load.ts');
     const ledger = loadLedgerPath({ options, env, clock });
-    await withWatchNotices(context, ledger, async () => {
+    const show = async (): Promise<void> => {
       const server = await startPage(ledger, { port: options.port, clock, signal });
       try {
         const { url } = server;
@@ -57,7 +57,12 @@ export const watch: Command<typeof OPTIONS> = {
       } finally {
         await server.close();
       }
-    });
+    };
+    const { withTelemetry } = await import('../report/metrics/during.ts');
+    const { readVersion } = await import('../lib/version.ts');
+    await withWatchNotices(context, ledger, async () =>
+      withTelemetry({ ledger, clock, log, version: readVersion() }, show),
+    );
     throw new CanceledError(signal.reason instanceof CanceledError ? signal.reason.signal : 'SIGINT', {
       why: 'the page is closed',
       hint: 'the migration does not need it; run cosmig watch again at any time',

@@ -28,11 +28,11 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     // Refused before the run connects to an account.
     const { loadLedgerPath } = await import('../../spec/load.ts');
     if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath({ options, env, clock }));
-    const { withMetricsFile } = await import('../../report/metrics/during.ts');
+    const { withMetrics } = await import('../../report/metrics/during.ts');
     const { runWithProgress } = await import('../../report/runs/run-engine.ts');
     const { retryLetters } = await import('../../engine/run.ts');
     const command = 'dead-letters retry';
-    return withMetricsFile(context, command, async () =>
+    return withMetrics(context, command, async () =>
       runWithProgress(context, {
         command,
         run: async (parts) => {

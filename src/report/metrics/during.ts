@@ -1,17 +1,22 @@
-/** `--metrics-file`: keeps the figures of a migration in a file while a command works on it, and after it has ended. */
+/**
+ * The figures of a migration while a command works on it: for OpenTelemetry, where it is registered, and in the file of
+ * `--metrics-file`, also after the command has ended.
+ */
 import type { Context } from '../../cli/command.ts';
 import { asCosmigError } from '../../lib/errors.ts';
 import { readVersion } from '../../lib/version.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import type { Metric } from './exposition.ts';
+import type { About } from './metrics.ts';
 
 /** Prometheus scrapes every 15 s or more rarely. */
 const WRITE_EVERY_MS = 5000;
 
 type MetricsContext = Pick<SpecInput, 'options' | 'env' | 'turn'> & Pick<Context, 'clock' | 'log'>;
 
-/** Runs `body`; keeps the file of the spec, if it names one. */
-export async function withMetricsFile<T>(
+/** Runs `body`; reports the figures meanwhile. */
+export async function withMetrics<T>(
   context: MetricsContext,
   command: string,
   body: () => Promise<T>,
@@ -19,18 +24,58 @@ export async function withMetricsFile<T>(
   const { clock, log } = context;
   const { spec } = loadSpec(context);
   const { metricsFile, ledger } = spec;
-  if (metricsFile === null) return body();
+  const about = { version: readVersion(), migration: migrationName(spec) };
+  return withTelemetry({ ledger, clock, log, ...about }, async () =>
+    metricsFile === null ? body() : withFile({ metricsFile, ledger, command, about, clock, log }, body),
+  );
+}
+
+/** Runs `body`. OpenTelemetry gets the figures of the ledger meanwhile, where it is registered. */
+export async function withTelemetry<T>(
+  {
+    ledger,
+    clock,
+    log,
+    ...about
+  }: Pick<Context, 'clock' | 'log'> & { readonly ledger: string } & Pick<About, 'version' | 'migration'>,
+  body: () => Promise<T>,
+): Promise<T> {
+  const { registeredProvider, withOpenTelemetry } = await import('./open-telemetry.ts');
+  const provider = registeredProvider();
+  if (provider === null) return body();
+  const { readFacts } = await import('../watch/facts.ts');
+  const { metricsIn } = await import('./metrics.ts');
+  const read = (): readonly Metric[] => metricsIn(readFacts(ledger, clock.now()), about);
+  return withOpenTelemetry({ provider, read, clock, warn: (text) => log.warn(text) }, body);
+}
+
+interface FileParts extends Pick<Context, 'clock' | 'log'> {
+  readonly metricsFile: string;
+  readonly ledger: string;
+  readonly command: string;
+  readonly about: Pick<About, 'version' | 'migration'>;
+}
+
+async function withFile<T>(
+  { metricsFile, ledger, command, about, clock, log }: FileParts,
+  body: () => Promise<T>,
+): Promise<T> {
   // Loaded on demand, since --help needs no database.
   const { readFacts } = await import('../watch/facts.ts');
   const { metricsOf } = await import('./metrics.ts');
   const { MetricsFile } = await import('./metrics-file.ts');
   const file = new MetricsFile(metricsFile, log);
-  const about = { format: 'prometheus', version: readVersion(), migration: migrationName(spec) } as const;
   const beganMs = clock.now();
   const write = (exitCode?: number): void => {
     const atMs = clock.now();
     const end = exitCode === undefined ? null : { atMs, exitCode };
-    file.write(() => metricsOf(readFacts(ledger, atMs), { ...about, command: { command, beganMs, end } }));
+    file.write(() =>
+      metricsOf(readFacts(ledger, atMs), {
+        ...about,
+        format: 'prometheus',
+        command: { command, beganMs, end },
+      }),
+    );
   };
   const over = new AbortController();
   const keep = async (): Promise<void> => {

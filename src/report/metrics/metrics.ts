@@ -14,7 +14,6 @@ import { exposition, type Labels, type Metric, type Sample } from './exposition.
 import { replicatedUntilMs, retentionEndMs } from './replicated.ts';
 
 export interface About {
-  readonly format: MetricsFormat;
   readonly version: string;
   /** The name of the migration, for a ledger that cannot be read; absent: unknown. */
   readonly migration?: string | undefined;
@@ -29,10 +28,15 @@ export interface CommandState {
   readonly end: { readonly atMs: number; readonly exitCode: number } | null;
 }
 
-export function metricsOf(facts: Facts, { format, version, migration, command }: About): string {
+/** Returns the figures as text. */
+export function metricsOf(facts: Facts, about: About & { readonly format: MetricsFormat }): string {
+  return exposition(metricsIn(facts, about), about.format);
+}
+
+export function metricsIn(facts: Facts, { version, migration, command }: About): Metric[] {
   const known = facts.is === 'known' ? facts.status.migration : migration;
   const name = known === undefined ? {} : { migration: known };
-  const metrics: Metric[] = [
+  return [
     {
       name: 'build',
       type: 'info',
@@ -46,7 +50,6 @@ export function metricsOf(facts: Facts, { format, version, migration, command }:
     ...(known === undefined ? [] : stageMetric(name, stageOf(facts))),
     ...(facts.is === 'known' ? migrationMetrics(facts) : []),
   ];
-  return exposition(metrics, format);
 }
 
 function stageMetric(name: Labels, stage: Stage | null): Metric[] {

@@ -4,7 +4,7 @@
  */
 import type { Result } from '../../cli/command.ts';
 import type { RunObserver } from '../../notify/notify.ts';
-import { withMetricsFile } from '../metrics/during.ts';
+import { withMetrics } from '../metrics/during.ts';
 import { progressShower } from './compare-progress.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
@@ -14,7 +14,7 @@ export async function runCopy(
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
-  return withMetricsFile(context, 'copy', async () =>
+  return withMetrics(context, 'copy', async () =>
     runWithProgress(context, {
       command: 'copy',
       observer,

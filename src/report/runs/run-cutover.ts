@@ -6,7 +6,7 @@ import type { CutoverOrder, CutoverWatcher } from '../../workflows/cutover.ts';
 import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
 import { errorJson } from '../format.ts';
-import { withMetricsFile } from '../metrics/during.ts';
+import { withMetrics } from '../metrics/during.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
@@ -21,7 +21,7 @@ export async function runCutoverWithProgress(
   order: CutoverOrder,
   run: CutoverRun,
 ): Promise<Result | undefined> {
-  return withMetricsFile(context, run.command, async () => runIt(context, order, run));
+  return withMetrics(context, run.command, async () => runIt(context, order, run));
 }
 
 async function runIt(

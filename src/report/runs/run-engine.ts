@@ -15,7 +15,7 @@ import { runJson, runText } from '../copy.ts';
 import type { SKIPPED } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import type { RunProgress } from '../json/results.ts';
-import { withMetricsFile } from '../metrics/during.ts';
+import { withMetrics } from '../metrics/during.ts';
 import { runLine, Speed, type Rates } from '../live-line.ts';
 
 /** The context of a command that needs the whole spec. The command may have other options as well. */
@@ -55,7 +55,7 @@ export async function runToGoal(
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
-  return withMetricsFile(context, command, async () =>
+  return withMetrics(context, command, async () =>
     runWithProgress(context, { command, observer, run: async (parts) => run(goal, parts) }),
   );
 }

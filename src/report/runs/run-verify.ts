@@ -9,7 +9,7 @@ import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Verdict } from '../../verify/verdict.ts';
 import type { Extent } from '../../workflows/repair.ts';
-import { withMetricsFile } from '../metrics/during.ts';
+import { withMetrics } from '../metrics/during.ts';
 import { progressShower } from './compare-progress.ts';
 import { errorOfRun, refuseReport } from './report-file.ts';
 import { resultOrThrow } from './result-or-throw.ts';
@@ -33,7 +33,7 @@ export async function runVerifyWithProgress(
   order: VerifyOrder,
   observer?: RunObserver,
 ): Promise<Result> {
-  return withMetricsFile(context, 'verify', async () => runIt(context, order, observer));
+  return withMetrics(context, 'verify', async () => runIt(context, order, observer));
 }
 
 async function runIt(
