@@ -20,6 +20,8 @@ export interface Judged {
     leaseAt(place: number): { readonly renamed: boolean; readonly copied: number } | undefined;
   };
   readonly foreign: ReadonlySet<Slot>;
+  /** A document of the closed side that is a copy of none. */
+  isLeftOut?(slot: Slot): boolean;
 }
 
 /** What is wrong, or nothing. `reconciled`: nothing may remain of deleted documents in any mode. */
@@ -58,7 +60,7 @@ function mayLinger({ source, scenario, ledger }: Judged, id: Identity): boolean 
 }
 
 function copiesOf(world: Judged, id: Identity): [Slot, Copy][] {
-  return [...world.target.now].filter(([, { owner }]) => owner === id);
+  return [...world.target.now].filter(([at, { owner }]) => owner === id && world.isLeftOut?.(at) !== true);
 }
 
 /** Whether a copy of a deleted document may still be there. */
@@ -134,7 +136,7 @@ function judgeStrangers(world: Judged): string | null {
 /** Later deletes, status, counts and the cutover's gate believe the ledger: it has to know each copy. */
 function judgeLedger(world: Judged): string | null {
   for (const [slot, { owner }] of world.target.now) {
-    if (owner === null) continue;
+    if (owner === null || world.isLeftOut?.(slot) === true) continue;
     const row = world.ledger.rowOf(owner);
     if (row?.slot !== slot) return `${owner} is at ${slot}, and the ledger says ${row?.slot ?? 'nowhere'}`;
   }

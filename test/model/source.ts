@@ -65,6 +65,7 @@ export class Source {
   readonly #bodies: number;
   #etag = 0;
   #expirations = 0;
+  #isTtlPaused = false;
 
   constructor(ranges: number, bodies = 0) {
     this.#bodies = bodies;
@@ -104,7 +105,7 @@ export class Source {
   /** What a replica at `lsn` shows. */
   at(id: Identity, lsn: number): Version | null {
     const version = this.versionsOf(id).findLast((one) => one.lsn <= lsn);
-    return version === undefined || version.op === 'delete' || version.expired ? null : version;
+    return version === undefined || version.op === 'delete' || this.hides(version) ? null : version;
   }
 
   now(id: Identity): Version | null {
@@ -114,7 +115,7 @@ export class Source {
   /** Expired and not yet purged. */
   awaitsPurge(id: Identity): boolean {
     const last = this.versionsOf(id).at(-1);
-    return last !== undefined && last.expired && last.op !== 'delete';
+    return last !== undefined && this.hides(last) && last.op !== 'delete';
   }
 
   /** One transaction: each content is a version of its own, null is a delete, and all share one LSN. */
@@ -172,6 +173,20 @@ export class Source {
   /** How often something has changed: by a write, or because a document has expired. */
   get changes(): number {
     return this.#etag + this.#expirations;
+  }
+
+  get isTtlPaused(): boolean {
+    return this.#isTtlPaused;
+  }
+
+  /** While time to live is off, documents that have expired and were not purged are there again. */
+  pauseTtl(isPaused: boolean): void {
+    this.#expirations += 1;
+    this.#isTtlPaused = isPaused;
+  }
+
+  hides({ expired }: Version): boolean {
+    return expired && !this.#isTtlPaused;
   }
 
   expire(id: Identity): void {

@@ -70,6 +70,12 @@ export class World {
     return this.committed !== null || this.refused || this.ledger.unsafe !== null;
   }
 
+  isLeftOut(slot: Slot): boolean {
+    const etag = this.target.now.get(slot)?.etag;
+    const { notOurs, spare } = this.ledger;
+    return etag !== undefined && (notOurs.get(slot) === etag || spare.get(slot) === etag);
+  }
+
   start(): boolean {
     if (this.process !== null || this.isOver) return false;
     this.process = new Process(this);

@@ -19,15 +19,17 @@ export function* beginTurn(process: Process, before: Commit): Steps {
     world.stop();
     yield { until: () => false };
   }
+  if (world.scenario.ttl && process.lacks('ttl-paused-after-the-commit')) before.closed.pauseTtl(true);
   if (process.lacks('marked-before-the-map')) markTurn(before);
   if (process.lacks('map-not-durable')) keepPositions(process, before);
-  const map: ClosedSide = { rows: new Map(), notOurs: new Map() };
+  const map: ClosedSide = { rows: new Map(), notOurs: new Map(), spare: new Map() };
   for (let place = 0; place < PLACES; place += 1) yield* readPlace(process, before, { place, map });
-  const isWhole = map.rows.size + map.notOurs.size === before.count;
+  const isWhole = map.rows.size + map.notOurs.size + map.spare.size === before.count;
   if (!isWhole && !process.lacks('map-not-counted')) yield* alarm(process, 'one that is gone');
   yield STEP;
   ledger.index = map.rows;
   ledger.notOurs = map.notOurs;
+  ledger.spare = map.spare;
   keepPositions(process, before);
 }
 
@@ -45,6 +47,14 @@ function keepPositions(process: Process, { anchors, closed, ends }: Commit): voi
   ledger.sync();
 }
 
+/** The new source was closed in the turn before, and is in use now. */
+export function* restoreTtlAfter(process: Process, before: Commit): Steps {
+  if (before.isTtlRestored || process.lacks('ttl-not-restored')) return;
+  process.world.source.pauseTtl(false);
+  yield STEP;
+  before.isTtlRestored = true;
+}
+
 /** Before the first intent: a ledger that is lost from now on is not begun again. */
 export function markTurn(before: Commit): void {
   before.begun = true;
@@ -53,11 +63,12 @@ export function markTurn(before: Commit): void {
 interface ClosedSide {
   readonly rows: Map<Identity, Row>;
   readonly notOurs: Map<Slot, number>;
+  readonly spare: Map<Slot, number>;
 }
 
 function* readPlace(
   process: Process,
-  { closed, ends, anchors }: Commit,
+  { ledger, closed, ends, anchors }: Commit,
   { place, map }: { place: number; map: ClosedSide },
 ): Steps {
   const { world } = process;
@@ -78,7 +89,10 @@ function* readPlace(
     for (const { id: slot, lsn, version } of page.changes) {
       if (version === null || lsn > end) continue;
       const { owner, etag } = copyOf(slot, version);
-      if (owner === null) map.notOurs.set(slot, etag);
+      // In the turn before, the slot was the identity.
+      const known = ledger.rowOf(slot);
+      if (owner === null || known?.state === 'quarantined') map.notOurs.set(slot, etag);
+      else if (known?.slot !== owner) map.spare.set(slot, etag);
       else map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
     }
     position = page.end;

@@ -43,7 +43,7 @@ export class Container implements Receiver {
     const state = new Map<Slot, Copy>();
     for (const slot of this.documents.identities) {
       const version = this.documents.versionsOf(slot).findLast(({ etag }) => etag <= lsn);
-      if (version !== undefined && version.op !== 'delete' && !version.expired)
+      if (version !== undefined && version.op !== 'delete' && !this.documents.hides(version))
         state.set(slot, copyOf(slot, version));
     }
     return state;

@@ -24,19 +24,39 @@ export function* cutOver(process: Process, target: Container): Steps {
     const strange = strangeSlot(process);
     if (strange !== null) yield* alarm(process, strange);
     if (!isOpen()) {
+      yield* restoreTtl(process);
       world.fenced = false;
       return;
     }
     yield STEP;
+    if (!process.lacks('ttl-paused-after-the-commit')) yield* pauseTtl(process);
     const anchors = target.documents.ranges.map(({ min, max, lsn }) => ({ min, max, lsn }));
     const [last, count] = [endsOf(source), new Container(source).now.size];
     if (last.some((end, place) => end !== ends[place]) || !isQuiet(process) || !isOpen()) continue;
     if (!isSearched(process) || strangeSlot(process) !== null) continue;
     yield STEP;
-    world.committed = { closed: source, anchors, ends, count, begun: false };
+    world.committed = { ledger, closed: source, anchors, ends, count, isTtlRestored: false, begun: false };
     if (!process.lacks('two-directions-alive')) world.stop();
     return;
   }
+}
+
+/** From here to the end of the next turn nothing expires on the side that is to be closed. */
+export function* pauseTtl(process: Process): Steps {
+  const { ledger, world } = process;
+  if (!world.scenario.ttl || process.lacks('ttl-not-paused')) return;
+  if (!process.lacks('pause-not-recorded')) ledger.pausesTtl = true;
+  ledger.sync();
+  yield STEP;
+  world.source.pauseTtl(true);
+}
+
+/** Nothing was committed: the source stays in use, after a crash as well. */
+export function* restoreTtl({ ledger, world }: Process): Steps {
+  if (!ledger.pausesTtl) return;
+  world.source.pauseTtl(false);
+  yield STEP;
+  ledger.pausesTtl = false;
 }
 
 function isTail({ phase }: { readonly phase: string }): boolean {

@@ -22,6 +22,8 @@ export interface Itinerary extends Scenario {
 }
 
 interface Written {
+  /** It has expired: it may be gone everywhere, or nowhere. */
+  readonly lapsed: boolean;
   readonly key: Key;
   readonly body: number;
 }
@@ -77,6 +79,8 @@ export class Journey {
         return this.#rest();
       case 'stray':
         return this.#stray(rest);
+      case 'elapse':
+        return this.#elapse(rest);
       case 'lose':
         return this.#lose();
       case 'old':
@@ -90,7 +94,8 @@ export class Journey {
 
   #write(action: string): boolean {
     const { source, scenario, fenced, committed } = this.world;
-    if (fenced || committed !== null || !act(source, scenario, action)) return false;
+    // Writers resume when time to live is as it was.
+    if (source.isTtlPaused || fenced || committed !== null || !act(source, scenario, action)) return false;
     const [id = ''] = action.split(' ');
     this.#note(source, id);
     return true;
@@ -140,8 +145,9 @@ export class Journey {
   #turn(): void {
     const { source, target, committed, turn } = this.world;
     const documents = (target as Container).documents;
+    const written = [...this.#written].toSorted(([, a], [, b]) => Number(b.lapsed) - Number(a.lapsed));
     this.#written = new Map(
-      [...this.#written].map(([id, { key, body }]) => [key + id.slice(1), { key: id.slice(0, 1), body }]),
+      written.map(([id, { key, ...rest }]) => [key + id.slice(1), { ...rest, key: id.slice(0, 1) }]),
     );
     // What was written after the last look was written to a side that is in use: the next turn replicates it.
     for (const id of documents.identities) {
@@ -156,8 +162,27 @@ export class Journey {
 
   #note(documents: Source, id: Identity): void {
     const now = documents.now(id);
-    if (now === null) this.#written.delete(id);
-    else this.#written.set(id, { key: now.key, body: now.body });
+    const last = documents.versionsOf(id).at(-1);
+    if (now !== null) this.#written.set(id, { key: now.key, body: now.body, lapsed: false });
+    else if (last === undefined || last.op === 'delete') this.#written.delete(id);
+    else this.#written.set(id, { key: last.key, body: last.body, lapsed: true });
+  }
+
+  /** Time passes: a document expires while no application looks, or is purged. */
+  #elapse([id = '']: readonly string[]): boolean {
+    const { source, before, fenced, scenario } = this.world;
+    const closed = before?.closed;
+    if (!scenario.ttl) return false;
+    for (const side of fenced ? [source, closed] : [closed]) {
+      if (side === undefined || side.isTtlPaused) continue;
+      const purges = side.awaitsPurge(id);
+      if (!purges && side.now(id) === null) continue;
+      if (purges) side.delete(id);
+      else side.expire(id);
+      if (side === source && !purges) this.#note(source, id);
+      return true;
+    }
+    return false;
   }
 
   /** All comes to rest. A cutover that is in the middle of it ends, and the next turn rests as well. */
@@ -173,9 +198,11 @@ export class Journey {
   }
 
   #judgeWritten(): string | null {
-    const { source } = this.world;
+    const { source, isOver, fenced } = this.world;
+    if (source.isTtlPaused && !isOver && !fenced) return 'time to live is off where the application is';
     for (const id of new Set([...source.identities, ...this.#written.keys()])) {
       const [now, written] = [source.now(id), this.#written.get(id)];
+      if (written?.lapsed === true || now?.expired === true) continue;
       if (now?.body !== written?.body) return `${id} is not what the application wrote`;
       if (now?.key !== written?.key) return `${id} does not have the key that the application wrote`;
     }

@@ -23,7 +23,8 @@ export function* alarm(process: Process, slot: Slot): Steps<never> {
 
 /** Does the ledger know this document of the closed side, by its etag? */
 export function isKnown(process: Process, slot: Slot, { owner, etag }: Copy): boolean {
-  if (process.ledger.notOurs.get(slot) === etag) return true;
+  const { notOurs, spare } = process.ledger;
+  if (notOurs.get(slot) === etag || spare.get(slot) === etag) return true;
   const row = owner === null ? undefined : process.rowOf(owner);
   return row?.slot === slot && row.copy === etag;
 }

@@ -30,7 +30,7 @@ function randomItinerary(chance: Chance): Itinerary {
     uniqueKeys: false,
     misfits: false,
     foreign: false,
-    ttl: false,
+    ttl: chance.below(4) === 0,
     retention: false,
     actionsMax: 30 + chance.below(150),
   };
@@ -78,6 +78,8 @@ function next(journey: Journey, chance: Chance, budget: Budget): string | null {
   if (dice < 16 && itinerary.strayMax > 0)
     return `stray ${chance.one(['touch', 'delete', 'create'])} ${chance.one(slotsOf(world))}`;
   if (dice < 20 && itinerary.loses) return 'lose';
+  if (dice < 30 && itinerary.ttl)
+    return `elapse ${chance.one([...slotsOf(world), ...world.scenario.identities])}`;
   const old = worlds.at(-2);
   if (old !== undefined && old.process !== null && dice < 100) {
     const action = choose(old, chance, { ...budget, app: 0 });

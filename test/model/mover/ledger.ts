@@ -92,8 +92,10 @@ interface Contents {
   letters: Map<Identity, Letter>;
   tokens: number[];
   notOurs: Map<Slot, number>;
+  spare: Map<Slot, number>;
   watched: number[];
   unsafe: Slot | null;
+  pausesTtl: boolean;
 }
 
 export class Ledger {
@@ -108,10 +110,14 @@ export class Ledger {
   tokens: number[] = Array.from({ length: PLACES }, () => 0);
   /** On the way back: documents of the closed side that are copies of none, by their etags. */
   notOurs = new Map<Slot, number>();
+  /** The same for documents that were gone for the turn before: their slots may be taken. */
+  spare = new Map<Slot, number>();
   /** Up to where the closed side was searched for writes of others, by place. */
   watched: number[] = [];
   /** Another process has written this slot of the closed side. */
   unsafe: Slot | null = null;
+  /** A cutover may have paused time to live of the source. */
+  pausesTtl = false;
   #seq = 0;
   #synced: Contents;
   readonly #losesPower: boolean;
@@ -138,8 +144,9 @@ export class Ledger {
 
   #contents(): Contents {
     const { leases, rows, index, segments, overrides, intents, letters, tokens } = this;
-    const { notOurs, watched, unsafe } = this;
-    return { leases, rows, index, segments, overrides, intents, letters, tokens, notOurs, watched, unsafe };
+    const { notOurs, spare, watched, unsafe, pausesTtl } = this;
+    const state = { leases, rows, index, segments, overrides, intents, letters, tokens };
+    return { ...state, notOurs, spare, watched, unsafe, pausesTtl };
   }
 
   nextSeq(): number {

@@ -50,7 +50,7 @@ export function* put(placing: Placing): Steps<number | Reason> {
     let write: Write = { ...ours, kind: 'create', ifMatch: null };
     if (seen !== null) {
       if (seen.owner === null || process.ledger.notOurs.has(slot)) return 'foreign-document';
-      if (seen.owner !== id) {
+      if (seen.owner !== id && process.ledger.spare.get(slot) !== seen.etag) {
         if (yield* stillMaps(placing, seen.owner)) return 'collision';
         page.beginTakeover(slot, seen.owner);
         taken.add(seen.owner);

@@ -14,7 +14,7 @@ import { readSlot } from './writes.ts';
 
 export function reconcile(process: Process): void {
   for (const [slot, { owner }] of process.world.target.now)
-    if (owner !== null && !process.ledger.notOurs.has(slot))
+    if (owner !== null && !process.world.isLeftOut(slot))
       process.spawn(`reconcile/${slot}`, sweep(process, slot, owner));
   for (const { id } of process.openLetters()) process.spawn(`retry/${id}`, retry(process, id));
 }

@@ -53,7 +53,8 @@ function* settle(
   for (const slot of slots) {
     const seen = yield* readSlot(process, slot);
     if (!isExplained(process, { slot, seen, own: page.intent })) yield* alarm(process, slot);
-    if (seen?.owner === id) holding.set(slot, seen);
+    const isLeftOut = process.world.isLeftOut(slot) && !process.lacks('spare-settled-as-a-copy');
+    if (seen?.owner === id && !isLeftOut) holding.set(slot, seen);
   }
   const kept = wanted !== null && holding.has(wanted) ? wanted : null;
   const copy = kept === null ? null : (holding.get(kept)?.etag ?? null);
