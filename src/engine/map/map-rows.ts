@@ -6,11 +6,8 @@
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
 import { decodeText, integerAt, isText } from '../../documents/scalar.ts';
-import type { KeyComponent } from '../../epk/effective-key.ts';
 import { Placement } from '../../keys/placement.ts';
 import { Rekey, rekeyPaths } from '../../keys/rekey.ts';
-import { valueAt } from '../../keys/row-inputs.ts';
-import { composite } from '../../keys/strategies/strategy.ts';
 import { RESERVATION_ID } from '../../preflight/reservation.ts';
 import { SegmentBuilder, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { MapTotals } from '../../state/segments/map-store.ts';
@@ -34,7 +31,7 @@ export class MapRows {
   readonly #placement: Placement;
   /**
    * Computes slot and key from the content; undefined if a derived value replaces a part of the source key, because the
-   * target document then lacks what the key is made of, and in a move back, in which the document has its key.
+   * target document then lacks what the key is made of, and where the key is a property that every document may have.
    */
   readonly #rekey: Rekey | undefined;
   /** Whether a document that lacks a part of the source key is a stranger. */
@@ -50,7 +47,7 @@ export class MapRows {
    * a copy. Otherwise they get hashes of the contents.
    */
   constructor(
-    { plan, versions: { kind, ttl } }: Pick<RunContext, 'plan' | 'versions'>,
+    { plan, versions: { kind, ttl }, spec: { missingKey } }: Pick<RunContext, 'plan' | 'versions' | 'spec'>,
     { requiresSourceKey, hasCopyEtags }: MapRowsOptions,
   ) {
     this.#requiresSourceKey = requiresSourceKey;
@@ -60,7 +57,9 @@ export class MapRows {
     this.#placement = new Placement(scan, plan);
     const restart = { mode: 'restart' } as const;
     const lacksKey = plan.replacedPaths.length > 0 || plan.back !== undefined;
-    this.#rekey = lacksKey ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
+    // Without a derived property the key is the property that the document has. It is right in any slot.
+    const isGiven = plan.additionPaths.length === 0 && missingKey === 'keep';
+    this.#rekey = lacksKey || isGiven ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
     this.#key = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.#content = ttl.mode === 'restart' ? new Uint32Array(4) : null;
   }
@@ -79,20 +78,20 @@ export class MapRows {
       }
       if (this.#isReservation(row)) continue;
       documents += 1;
-      const targetKey = this.#keyOfCopy(row);
-      if (targetKey === null) {
+      if (!this.#isCopy(row)) {
         strangers += 1;
         continue;
       }
       mapped += 1;
-      this.#add(row, targetKey);
+      this.#add(row);
     }
     return { documents, mapped, strangers, isBeyond, segments: this.#segment.finish() };
   }
 
-  #add(row: number, targetKey: readonly KeyComponent[]): void {
+  #add(row: number): void {
+    const { hashes } = this.#placement;
     // The source version that the copy was made of is not known. An LSN of 0 is before that of every change.
-    this.#segment.add({ hashes: this.#placement.hashes, targetKey, etag: null, lsn: 0 });
+    this.#segment.addScanned({ hashes, lsn: 0, scan: this.#scan, row, nodes: this.#key });
     if (this.#hasCopyEtags) {
       const { page, nodes } = this.#scan;
       this.#segment.etag(page, this.#scan.start(row, nodes.etag), this.#scan.end(row, nodes.etag));
@@ -103,25 +102,18 @@ export class MapRows {
     this.#segment.content(this.#content);
   }
 
-  /** Reads a row, and returns the key of its slot; null for a stranger. */
-  #keyOfCopy(row: number): readonly KeyComponent[] | null {
-    if (!this.#placement.read(row)) return null;
+  /** Reads a row, and returns whether its document may be a copy. */
+  #isCopy(row: number): boolean {
+    if (!this.#placement.read(row)) return false;
     // Documents without a source key exist, but here it is more likely that the document was never in the source. If it
     // was, the copy finds the document in its slot, and compares identities then.
-    if (this.#requiresSourceKey && !this.#placement.hasWholeKey) return null;
+    if (this.#requiresSourceKey && !this.#placement.hasWholeKey) return false;
     const rekey = this.#rekey;
-    if (rekey === undefined) return this.#decodedKey(row);
-    if (rekey.read(row, 0) === 'refused') return null;
+    if (rekey === undefined) return true;
+    if (rekey.read(row, 0) === 'refused') return false;
     for (let word = 4; word < 8; word += 1)
-      if (rekey.hashes[word] !== this.#placement.hashes[word]) return null;
-    return rekey.key;
-  }
-
-  #decodedKey(row: number): readonly KeyComponent[] {
-    return this.#key.map((node) => {
-      const value = valueAt(this.#scan, row, node);
-      return value === composite ? undefined : value;
-    });
+      if (rekey.hashes[word] !== this.#placement.hashes[word]) return false;
+    return true;
   }
 
   #isReservation(row: number): boolean {

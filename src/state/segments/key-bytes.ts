@@ -3,10 +3,13 @@
  * restores the key. Lone surrogates in texts are preserved.
  */
 import { writeUnits } from '../../documents/name-tree.ts';
+import type { PageScan } from '../../documents/page-scan.ts';
+import { decodeScalar, keyStart } from '../../documents/scalar.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../epk/encoding.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert, must } from '../../lib/assert.ts';
 
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 /** An upper bound for the bytes of a value besides its text: a type and a length, or a type and a double. */
 const HEAD_BYTES = 9;
 /** The longest text. The service allows 2 KB for a key; this leaves space for keys that the service will refuse. */
@@ -42,6 +45,49 @@ export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]):
     }
   }
   return end;
+}
+
+/** A key in a row of a scan: the nodes of its levels. */
+export interface ScannedKey {
+  readonly scan: PageScan;
+  readonly row: number;
+  readonly nodes: readonly number[];
+}
+
+/** Returns an upper bound for the bytes that `writeScannedKey` writes. */
+export function scannedKeyBytesMax({ scan, row, nodes }: ScannedKey): number {
+  let size = 0;
+  for (const node of nodes) size += HEAD_BYTES + (scan.end(row, node) - scan.start(row, node)) * 3;
+  return size;
+}
+
+/** Writes the key in a row of a page as `writeKey` does, and returns the offset after it. Texts are not decoded. */
+export function writeScannedKey(out: Buffer, at: number, { scan, row, nodes }: ScannedKey): number {
+  const { page } = scan;
+  let end = at;
+  for (const node of nodes) {
+    const from = keyStart(scan, row, node);
+    const until = scan.end(row, node);
+    const copied = from > 0 && page[from] === QUOTE ? copyText(out, end, page, from + 1, until - 1) : 0;
+    if (copied > 0) end = copied;
+    else end = writeKey(out, end, [from === 0 ? undefined : decodeScalar(page, from, until)]);
+  }
+  return end;
+}
+
+/** Writes a text of a page as `writeKey` does, and returns the offset after it; 0: the text has an escape. */
+function copyText(out: Buffer, at: number, page: Buffer, from: number, until: number): number {
+  const sizeBytes = until - from;
+  assert(sizeBytes <= TEXT_BYTES_MAX, 'a key value that the service has accepted is shorter than 64 KB');
+  for (let i = 0; i < sizeBytes; i += 1) {
+    const byte = page[from + i] ?? 0;
+    if (byte === BACKSLASH) return 0;
+    out[at + 3 + i] = byte;
+  }
+  out[at] = TEXT;
+  out[at + 1] = sizeBytes;
+  out[at + 2] = sizeBytes >>> 8;
+  return at + 3 + sizeBytes;
 }
 
 /** Returns the bytes of a key. */

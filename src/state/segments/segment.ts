@@ -11,7 +11,14 @@ import { HASH_BYTES, writeWord } from '../../documents/hash.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert } from '../../lib/assert.ts';
 import { ETAG_BYTES, NO_ETAG, writeContentMark, writeEtag, writeEtagOf } from './etag-hash.ts';
-import { keyBytesMax, unpackKey, writeKey } from './key-bytes.ts';
+import {
+  keyBytesMax,
+  scannedKeyBytesMax,
+  unpackKey,
+  writeKey,
+  writeScannedKey,
+  type ScannedKey,
+} from './key-bytes.ts';
 
 const ENTRY_BYTES = 46;
 const SLOT_AT = 16;
@@ -35,6 +42,9 @@ export interface SegmentEntry {
   readonly etag: string | null;
   readonly lsn: number | null;
 }
+
+/** A document whose key is read from the page in which it was found. */
+export type ScannedEntry = Pick<SegmentEntry, 'hashes' | 'lsn'> & ScannedKey;
 
 /** A finished segment: entries and keys in `data`, and the names separately. */
 export interface FinishedSegment {
@@ -91,21 +101,18 @@ export class SegmentBuilder {
   }
 
   add({ hashes, targetKey, etag, lsn }: SegmentEntry): void {
-    if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
-    const at = this.#count * ENTRY_BYTES;
-    const entries = this.#entries;
-    // Words are written high byte first, so that bytes have the same order as words.
-    for (let i = 0; i < 8; i += 1) writeWord(entries, at + 4 * i, hashes[i] ?? 0);
-    writeEtag(entries, at + ETAG_AT, etag);
-    const number = this.#keyNumber(targetKey);
-    entries[at + KEY_AT] = number;
-    entries[at + KEY_AT + 1] = number >>> 8;
-    this.#lsns[this.#count] = lsn ?? -1;
-    if (lsn !== null) {
-      this.#lsnMin = Math.min(this.#lsnMin, lsn);
-      this.#lsnMax = Math.max(this.#lsnMax, lsn);
-    }
-    this.#count += 1;
+    const at = this.#begin(hashes, lsn);
+    writeEtag(this.#entries, at + ETAG_AT, etag);
+    this.#growKeys(keyBytesMax(targetKey));
+    this.#putKeyNumber(at, writeKey(this.#keys, this.#keysEnd + 2, targetKey));
+  }
+
+  /** Adds a document of a page, with its key as it is on the page, and without an etag. */
+  addScanned({ hashes, lsn, ...key }: ScannedEntry): void {
+    const at = this.#begin(hashes, lsn);
+    writeEtag(this.#entries, at + ETAG_AT, null);
+    this.#growKeys(scannedKeyBytesMax(key));
+    this.#putKeyNumber(at, writeScannedKey(this.#keys, this.#keysEnd + 2, key));
   }
 
   /** Sets the etag of the last added document. It is JSON text in the page; `start` 0 means that there is no etag. */
@@ -145,17 +152,35 @@ export class SegmentBuilder {
     return parts;
   }
 
+  /** Begins an entry with its hashes and its LSN, and returns its offset. */
+  #begin(hashes: Uint32Array, lsn: number | null): number {
+    if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
+    const at = this.#count * ENTRY_BYTES;
+    // Words are written high byte first, so that bytes have the same order as words.
+    for (let i = 0; i < 8; i += 1) writeWord(this.#entries, at + 4 * i, hashes[i] ?? 0);
+    this.#lsns[this.#count] = lsn ?? -1;
+    if (lsn !== null) {
+      this.#lsnMin = Math.min(this.#lsnMin, lsn);
+      this.#lsnMax = Math.max(this.#lsnMax, lsn);
+    }
+    this.#count += 1;
+    return at;
+  }
+
   #isTooFar(lsn: number | null): boolean {
     if (lsn === null) return false;
     return Math.max(lsn, this.#lsnMax) - Math.min(lsn, this.#lsnMin) >= NO_LSN;
   }
 
-  #keyNumber(key: readonly KeyComponent[]): number {
-    const neededBytes = this.#keysEnd + 2 + keyBytesMax(key);
+  #growKeys(sizeBytes: number): void {
+    const neededBytes = this.#keysEnd + 2 + sizeBytes;
     if (neededBytes > this.#keys.length) this.#keys = grown(this.#keys, neededBytes);
+  }
+
+  /** Puts the number of the key, which was written behind the last key and ends at `end`, into the entry at `at`. */
+  #putKeyNumber(at: number, end: number): void {
     const keys = this.#keys;
     const start = this.#keysEnd + 2;
-    const end = writeKey(keys, start, key);
     const last = this.#lastKey;
     const isSame =
       this.#keyCount > 0 &&
@@ -168,7 +193,9 @@ export class SegmentBuilder {
       this.#keysEnd = end;
       this.#keyCount += 1;
     }
-    return this.#keyCount - 1;
+    const number = this.#keyCount - 1;
+    this.#entries[at + KEY_AT] = number;
+    this.#entries[at + KEY_AT + 1] = number >>> 8;
   }
 
   #appendName(page: Uint8Array, start: number, end: number): number {
