@@ -1,7 +1,7 @@
 /**
  * The physical partitions of a container as tiles over the hash space. The width of a tile is its share of the space, its
- * strength how busy it is. Widths are percentages, so that labels keep their size on every screen. A label is left out where
- * it does not fit; its tile has all of it as a title.
+ * strength how busy it is. Widths are percentages, so that labels keep their size on every screen. A label that
+ * does not fit is shortened or left out; its tile has all of it as a title.
  */
 import { at, markup, type Markup } from './markup.ts';
 import type { Caption } from './picture.ts';
@@ -11,7 +11,7 @@ export interface Tile {
   readonly from: number;
   readonly to: number;
   readonly label: string;
-  /** What is shown instead of a label that fits on no screen. */
+  /** What is shown instead where the label does not fit. */
   readonly short: string;
   /** From 0 (idle) to 1 (as busy as it may be). */
   readonly heat: number;
@@ -19,6 +19,8 @@ export interface Tile {
   readonly tone: string;
   /** Draws a mark: it rests after a 429. */
   readonly isMarked: boolean;
+  /** Draws another mark: it is new. */
+  readonly isFresh: boolean;
   /** All that the tile shows, for a pointer. */
   readonly title: string;
 }
@@ -35,22 +37,39 @@ export function tiles({ id, title, description }: Caption, list: readonly Tile[]
   return markup`<svg class="tiles" role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d"><title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>${list.map(tile)}</svg>`;
 }
 
-function tile({ from, to, label: whole, short, heat, tone, isMarked, title }: Tile): Markup {
-  const label = fitOf(whole, to - from) === 'on-none' ? short : whole;
+function tile({ from, to, label, short, heat, tone, isMarked, isFresh, title }: Tile): Markup {
   const level = heat <= 0 ? 0 : Math.max(1, Math.min(LEVELS, Math.ceil(heat * LEVELS)));
   return markup`<svg class="tile ${tone}" x="${at(from * 100)}%" width="${at((to - from) * 100)}%" height="100%"><title>${title}</title>${[
     box('track'),
     level === 0 ? null : box(`heat${level}`),
     isMarked ? markup`<rect class="rest" x="1" y="88%" width="100%" height="12%"/>` : null,
-  ]}<text class="${fitOf(label, to - from)} ${level > STRONG ? 'on-tile' : ''}" x="8" y="50%" dy=".35em">${label}</text></svg>`;
+    isFresh ? markup`<rect class="fresh" x="1" width="100%" height="12%"/>` : null,
+  ]}${labels(label, short, to - from).map(
+    ([content, style]) =>
+      markup`<text class="${style} ${level > STRONG ? 'on-tile' : ''}" x="8" y="50%" dy=".35em">${content}</text>`,
+  )}</svg>`;
 }
 
 const box = (style: string): Markup => markup`<rect class="${style}" x="1" width="100%" height="100%"/>`;
 
-/** Returns the smallest screen on which a tile has space for its label, as a class. */
-function fitOf(label: string, share: number): string {
+/** Returns what stands on a tile of this share: the label where it fits, and where only the short one does, that. */
+function labels(
+  label: string,
+  short: string,
+  share: number,
+): Array<readonly [content: string, style: string]> {
+  const [whole, other] = [screenFor(label, share), screenFor(short, share)];
+  if (whole === 'phone') return [[label, '']];
+  return [
+    [label, `from-${whole}`],
+    [short, `from-${other} until-${whole}`],
+  ];
+}
+
+/** Returns the smallest screen on which a tile has space for a label. */
+function screenFor(label: string, share: number): keyof typeof WIDTHS | 'none' {
   const needed = (label.length * LETTER + SPACE) / share;
-  if (needed <= WIDTHS.phone) return '';
-  if (needed <= WIDTHS.laptop) return 'on-laptop';
-  return needed <= WIDTHS.wide ? 'on-wide' : 'on-none';
+  if (needed <= WIDTHS.phone) return 'phone';
+  if (needed <= WIDTHS.laptop) return 'laptop';
+  return needed <= WIDTHS.wide ? 'wide' : 'none';
 }

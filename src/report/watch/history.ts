@@ -14,18 +14,21 @@ const STEP_LEAST_MS = 4000;
 /** Moments of a run are closer together than this many times the usual distance. Else nothing ran between them. */
 const GAP_STEPS = 6;
 
-export function history({ history: entries, atMs }: MigrationFacts): Markup {
-  const fromMs = entries[0]?.atMs ?? atMs;
+export function history({ history: entries, status, atMs }: MigrationFacts): Markup {
+  const fromMs = Math.min(Date.parse(status.began), entries[0]?.atMs ?? atMs);
   // The frames are drawn before there is anything in them, so that the page does not jump when there is.
   const span = { fromMs, toMs: Math.max(entries.at(-1)?.atMs ?? 0, atMs, fromMs + 1000) };
-  const moments = spread(entries, span);
+  const moments = withPauses(spread(entries, span));
   const common = { span, width: WIDTH, timeText: timeTexts(span) };
   const rate = (of: (entry: HistoryEntry) => number): TimedAmount[] => ratesOf(moments, of);
   const chart = (picture: Markup, caption: Markup): Markup =>
     markup`<figure>${picture}<figcaption>${caption}</figcaption></figure>`;
   const documents = rate(({ read }) => read);
   const [sourceRu, targetRu] = [rate((entry) => entry.sourceRu), rate((entry) => entry.targetRu)];
-  const lag = moments.map((entry) => ({ atMs: entry.atMs, amount: entry.lagSeconds }));
+  const lag = moments.map(({ entry: { atMs: thenMs, lagSeconds }, isAfterPause }) => ({
+    atMs: thenMs,
+    amount: isAfterPause ? null : lagSeconds,
+  }));
   return markup`<h2>Since the beginning <span class="muted">${entries.length === 0 ? '' : formatAge(span.toMs - span.fromMs)}</span></h2><div class="charts">${[
     chart(
       timeline(
@@ -80,16 +83,29 @@ function spread(
   return chosen;
 }
 
-/** Returns how fast a total grew up to each moment; null after a time in which nothing was recorded. */
-function ratesOf(entries: readonly HistoryEntry[], of: (entry: HistoryEntry) => number): TimedAmount[] {
-  const gaps = entries.slice(1).map(({ atMs }, index) => atMs - (entries[index]?.atMs ?? atMs));
-  const usualMs = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)] ?? 0;
-  return entries.slice(1).map((entry, index) => {
-    const before = entries[index] ?? entry;
-    const passedMs = entry.atMs - before.atMs;
-    if (passedMs > usualMs * GAP_STEPS) return { atMs: entry.atMs, amount: null };
-    return { atMs: entry.atMs, amount: Math.max(0, ((of(entry) - of(before)) * 1000) / passedMs) };
+/** Returns how fast a total grew up to each moment; null after a pause. */
+function ratesOf(moments: readonly Moment[], of: (entry: HistoryEntry) => number): TimedAmount[] {
+  return moments.slice(1).map(({ entry, isAfterPause }, index) => {
+    const before = moments[index]?.entry ?? entry;
+    if (isAfterPause) return { atMs: entry.atMs, amount: null };
+    return {
+      atMs: entry.atMs,
+      amount: Math.max(0, ((of(entry) - of(before)) * 1000) / (entry.atMs - before.atMs)),
+    };
   });
+}
+
+interface Moment {
+  readonly entry: HistoryEntry;
+  /** Whether nothing ran before it. */
+  readonly isAfterPause: boolean;
+}
+
+/** Finds the pauses: nothing was recorded for many times the usual distance of two moments. */
+function withPauses(entries: readonly HistoryEntry[]): Moment[] {
+  const gaps = entries.map(({ atMs }, index) => atMs - (entries[index - 1]?.atMs ?? atMs));
+  const usualMs = gaps.slice(1).toSorted((one, other) => one - other)[Math.floor((gaps.length - 1) / 2)] ?? 0;
+  return entries.map((entry, index) => ({ entry, isAfterPause: (gaps[index] ?? 0) > usualMs * GAP_STEPS }));
 }
 
 function describe(points: readonly TimedAmount[], unit: string): string {

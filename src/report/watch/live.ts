@@ -5,6 +5,7 @@ import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Shown } from '../../watch/server.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import { readFacts, type Facts } from './facts.ts';
+import { FreshRanges } from './fresh-ranges.ts';
 import { LIVE_POLICY, partsOf, watchPage, type PageParts } from './page.ts';
 import type { RangeRates } from './ranges.ts';
 
@@ -17,6 +18,7 @@ export class LivePage implements Shown {
   readonly #clock: Clock;
   readonly #version: string;
   readonly #rates = new ReportRates();
+  readonly #fresh = new FreshRanges();
   #migration: string | undefined;
   #last: { readonly facts: Facts; readonly lookedMs: number } | undefined;
 
@@ -31,7 +33,7 @@ export class LivePage implements Shown {
   }
 
   parts(): PageParts {
-    return partsOf(this.#look(), this.#rates.current);
+    return partsOf(this.#look(), this.#rates.current, this.#fresh.at(this.#clock.monotonicMs()));
   }
 
   metrics(format: MetricsFormat): string {
@@ -46,6 +48,7 @@ export class LivePage implements Shown {
     if (this.#last === undefined || nowMs - this.#last.lookedMs >= FRESH_MS) {
       const facts = readFacts(this.#ledger, this.#clock.now());
       if (facts.is === 'known' && facts.report !== null) this.#rates.add(facts.report);
+      if (facts.is === 'known') this.#fresh.add(facts, nowMs);
       this.#last = { facts, lookedMs: nowMs };
     }
     return this.#last.facts;

@@ -12,7 +12,7 @@ import { history } from './history.ts';
 import { deadLetters, moved } from './moved.ts';
 import { plan } from './plan.ts';
 import { proof } from './proof.ts';
-import { ranges, type RangeRates } from './ranges.ts';
+import { NONE_FRESH, ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
 import { eventText, eventTime, headlineOf, stageOf, STAGES, type Stage } from './words.ts';
 import { work } from './work.ts';
@@ -20,13 +20,13 @@ import { work } from './work.ts';
 /** The parts of the page by the id of their element, in the order of the page. */
 export type PageParts = Readonly<Record<string, string>>;
 
-export function partsOf(facts: Facts, rates: RangeRates): PageParts {
+export function partsOf(facts: Facts, rates: RangeRates, fresh = NONE_FRESH): PageParts {
   const known = facts.is === 'known' ? facts : null;
   const of = (make: (of: MigrationFacts) => Markup): string => (known === null ? NOTHING : make(known)).text;
   return {
     now: headline(facts).text,
     work: of(work),
-    ranges: of((all) => ranges(all, rates)),
+    ranges: of((all) => ranges(all, rates, fresh)),
     history: of(history),
     moved: of(moved),
     letters: of(deadLetters),

@@ -4,7 +4,7 @@ import { formatAge, formatPercent, formatTime } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import type { MigrationFacts } from './facts.ts';
-import { requestsText } from './work.ts';
+import { requestsText, timesThrottled } from './work.ts';
 
 export function proof(facts: MigrationFacts): Markup {
   const { status, comparing, atMs } = facts;
@@ -32,5 +32,5 @@ function comparison({ comparing }: MigrationFacts): Markup | null {
       ? `${pluralize(open, 'document')} that may differ ${open === 1 ? 'is' : 'are'} looked at again${openFor}`
       : 'both sides are being read';
   return markup`<h3>A comparison is running: ${looked}</h3><dl class="rows">${side('Source', source)}${side('Target', target)}</dl>
-<p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}, ${requestsText(requests)}.</p>`;
+<p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${timesThrottled(throttled)}`}, ${requestsText(requests)}.</p>`;
 }

@@ -9,6 +9,10 @@ import type { MigrationFacts } from './facts.ts';
 /** What each range has used per second since the last look; a range that was not there then has no rate. */
 export type RangeRates = Readonly<Record<'source' | 'target', ReadonlyMap<string, number>>>;
 
+/** The ranges that have come from a split or a merge a moment ago. */
+export type FreshSides = Readonly<Record<'source' | 'target', ReadonlySet<string>>>;
+
+export const NONE_FRESH: FreshSides = { source: new Set(), target: new Set() };
 const IDLE: RangeRates = { source: new Map(), target: new Map() };
 /** The RU/s that one physical partition can have. */
 const PARTITION_RU = 10_000;
@@ -20,14 +24,29 @@ const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>>
   tail: ['following', 'copied'],
 };
 
-export function ranges(facts: MigrationFacts, rates: RangeRates): Markup {
+export function ranges(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {
   const { report, status } = facts;
   const isRunning = status.running !== null;
   const now = isRunning ? rates : IDLE;
   return markup`<h2>Physical partitions</h2>
-${side('source', status.source, sourceTiles(facts, now.source))}
-${side('target', status.target, targetTiles(report?.target ?? null, now.target))}
-<p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. A yellow edge: the service has just answered it with 429.</p>`;
+${side(
+  'source',
+  status.source,
+  sourceTiles(facts, now.source).map((tile) => marked(tile, fresh.source)),
+)}
+${side(
+  'target',
+  status.target,
+  targetTiles(report?.target ?? null, now.target).map((tile) => marked(tile, fresh.target)),
+)}
+<p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. A line below it: the service has just answered it with 429. A line above it: it has just come from a split or a merge.</p>`;
+}
+
+type RangeTile = Omit<Tile, 'isFresh'> & { readonly id: string };
+
+function marked({ id, title, ...tile }: RangeTile, fresh: ReadonlySet<string>): Tile {
+  const isFresh = fresh.has(id);
+  return { ...tile, isFresh, title: isFresh ? `${title}, new from a split or a merge` : title };
 }
 
 function side(name: 'source' | 'target', container: string, list: readonly Tile[]): Markup {
@@ -45,7 +64,7 @@ function describe(list: readonly Tile[]): string {
   return list.map(({ title }) => title).join('. ');
 }
 
-function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<string, number>): Tile[] {
+function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
   const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
   const limit = limitOf(report?.source ?? null);
   const isFollowed = status.running !== null && status.phase !== 'committed';
@@ -53,6 +72,7 @@ function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<stri
     const rate = rates.get(id) ?? 0;
     const words = PHASES[phase]?.[isFollowed ? 0 : 1] ?? phase;
     return {
+      id,
       from: shareOf(min),
       to: shareOf(max),
       label: `${words} ${formatCount(documents)}`,
@@ -65,12 +85,13 @@ function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<stri
   });
 }
 
-function targetTiles(report: SideReport | null, rates: ReadonlyMap<string, number>): Tile[] {
+function targetTiles(report: SideReport | null, rates: ReadonlyMap<string, number>): RangeTile[] {
   const limit = limitOf(report);
   return (report?.ranges ?? []).map(({ id, min, max, ru, throttled, isResting }: RangeReport) => {
     const rate = Math.round(rates.get(id) ?? 0);
     const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} answered with 429`;
     return {
+      id,
       from: shareOf(min),
       to: shareOf(max),
       label: rate === 0 ? 'idle' : `${formatCount(rate)} RU/s`,

@@ -88,10 +88,13 @@ const PICTURES = `
 .tiles{display:block;width:100%;height:2.875rem}
 .tile text{font-size:.8125rem;fill:var(--ink);font-variant-numeric:tabular-nums}
 .tile .on-tile{fill:var(--card)}
-.tile .on-none{display:none}
-@media (max-width:1239px){.tile .on-wide{display:none}}
-@media (max-width:799px){.tile .on-laptop{display:none}}
+.tile .from-none{display:none}
+@media (max-width:1239px){.tile .from-wide{display:none}}
+@media (min-width:1240px){.tile .until-wide{display:none}}
+@media (max-width:799px){.tile .from-laptop{display:none}}
+@media (min-width:800px){.tile .until-laptop{display:none}}
 .rest{fill:var(--caution)}
+.fresh{fill:var(--tone1)}
 `;
 
 const SMALL = `

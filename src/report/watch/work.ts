@@ -98,11 +98,16 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
     [
       limit === null ? NOTHING : meter(rate ?? 0, { end: limit, tone: name === 'Source' ? 'k1' : 'k3' }),
       of,
-      `${formatCount(Math.round(totalRu))} RU so far${throttled === 0 ? '' : `, ${formatCount(throttled)} times 429`}`,
+      `${formatCount(Math.round(totalRu))} RU so far${throttled === 0 ? '' : `, ${timesThrottled(throttled)}`}`,
       isRunning ? requestsText(side?.requests) : '',
     ],
     throttled > 0 ? 'caution' : '',
   );
+}
+
+/** Returns how often the service has answered with 429. */
+export function timesThrottled(throttled: number): string {
+  return `429 ${throttled === 1 ? 'once' : `${formatCount(throttled)} times`}`;
 }
 
 /** Returns how many requests have no reply yet; no text for a report of an older cosmig. */

@@ -1,0 +1,92 @@
+/** An hour of virtual time with fifty viewers: the server and the page keep nothing of what they have sent. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { LivePage } from '../../../src/report/watch/live.ts';
+import { startWatch, type RunningWatch, type Shown } from '../../../src/watch/server.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
+import { openLedger, temporaryFolder, NOW_MS } from '../../unit/state/making.ts';
+import { copying } from '../../unit/report/watch/making.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** What is left when nothing else can be thrown away. The buffers of sockets are freed a while after their last use. */
+async function usedBytes(): Promise<number> {
+  let least = Infinity;
+  for (let tries = 0; tries < 10; tries += 1) {
+    await delay(50);
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    least = Math.min(least, heapUsed + external);
+  }
+  return least;
+}
+
+async function serve(shown: Shown, clock: VirtualClock): Promise<RunningWatch> {
+  return startWatch({ port: 0, token: 'token', shown, clock, signal: new AbortController().signal });
+}
+
+/** Opens the events of a page and throws away what comes. */
+async function viewer({ url }: RunningWatch): Promise<{ bytes: number; close(): void }> {
+  const { hostname, port, host, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const seen = { bytes: 0, close: (): void => void socket.destroy() };
+  socket.on('data', ({ length }) => (seen.bytes += length));
+  socket.write(`GET ${pathname}events HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+  await once(socket, 'data');
+  return seen;
+}
+
+async function pass(clock: VirtualClock, ms: number): Promise<void> {
+  clock.advance(ms);
+  do await nextTurn();
+  while (clock.sleepers === 0);
+}
+
+test('fifty viewers for an hour, and something new every second -> the server keeps none of it', async () => {
+  let seconds = 0;
+  // Kept, the last fifty minutes alone would be 24 MB.
+  const shown: Shown = {
+    policy: '',
+    page: () => '',
+    metrics: () => '',
+    parts: () => ({ work: `${seconds} ${'x'.repeat(8000)}` }),
+  };
+  const clock = new VirtualClock();
+  const server = await serve(shown, clock);
+  const viewers = await Promise.all(Array.from({ length: 50 }, async () => viewer(server)));
+  for (; seconds < 600; seconds += 1) await pass(clock, 1000);
+  const beforeBytes = await usedBytes();
+  for (; seconds < 3600; seconds += 1) await pass(clock, 1000);
+  expect((await usedBytes()) - beforeBytes).toBeLessThan(8_000_000);
+  expect(Math.min(...viewers.map(({ bytes }) => bytes))).toBeGreaterThan(8_000_000);
+  for (const { close } of viewers) close();
+  await server.close();
+}, 120_000);
+
+test('the page of a run that reports for an hour -> it keeps the last two reports', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  const ledger = openLedger(path);
+  copying(ledger);
+  const last = ledger.runs.last()?.report;
+  const clock = new VirtualClock(NOW_MS + 60_000);
+  const page = new LivePage(path, { clock, version: '1' });
+  const look = (): number => {
+    clock.advance(10_000);
+    const ranges = last?.target.ranges.map((range) => ({ ...range, id: `${range.id}-${clock.now()}` })) ?? [];
+    if (last != null) ledger.runs.report({ ...last, atMs: clock.now(), target: { ...last.target, ranges } });
+    return Object.values(page.parts()).join('').length;
+  };
+  for (let looks = 0; looks < 60; looks += 1) look();
+  const beforeBytes = await usedBytes();
+  const lengths = Array.from({ length: 300 }, look);
+  expect((await usedBytes()) - beforeBytes).toBeLessThan(4_000_000);
+  expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThan(1000);
+  expect(Math.min(...lengths)).toBeGreaterThan(5000);
+  ledger.close();
+}, 120_000);
