@@ -236,6 +236,7 @@ async function write(subject: Subject, version: Version, first: WriteOutcome | u
     await removeIfOurs({ context, unit, identity, slot: old });
     unit.count('documentsMoved');
   }
+  if (isThere) unit.count('documentsReplaced');
   unit.count('documentsWritten');
   const known = context.pending.rowOf(identity.hash, change.indexId);
   if (known === null && subject.onLive !== undefined) subject.onLive();

@@ -3,6 +3,8 @@
 export const COUNTERS = [
   'documentsRead',
   'documentsWritten',
+  // Those of them that the target had in the same slot already.
+  'documentsReplaced',
   'documentsDeleted',
   'documentsMoved',
   'documentsSkipped',

@@ -85,7 +85,8 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
   // After a cutover that backed out, the operator lets the writers resume and starts another run.
   const isOver = cutover?.state === 'backed out' && lastRun?.command !== 'cutover';
   const changes = {
-    write: documents.written - documents.moved,
+    create: documents.written - documents.moved - facts.replaced,
+    update: facts.replaced,
     move: documents.moved,
     delete: documents.deleted,
   };
@@ -103,7 +104,7 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
     ),
     counter(
       'changes_applied',
-      'Documents written in place, moved to another key, and deleted in the target by all runs.',
+      'Documents created, replaced in place, moved to another key, and deleted in the target by all runs.',
       Object.entries(changes).map(([operation, value]) => [{ ...name, operation }, value]),
     ),
     gauge(

@@ -24,6 +24,8 @@ export interface MigrationFacts {
   readonly report: RunReport | null;
   /** What the comparison reports that is running; null: none is running, or it has reported nothing yet. */
   readonly comparing: RecordedProgress | null;
+  /** Documents that were replaced in place, of those that were written. */
+  readonly replaced: number;
   readonly history: readonly HistoryEntry[];
   /** The newest events, the oldest first. */
   readonly events: readonly JournalEntry[];
@@ -104,6 +106,7 @@ function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
     atMs,
     status,
     report: overview.lastRun?.report ?? null,
+    replaced: overview.counters['documentsReplaced'] ?? 0,
     comparing: isVerifying ? lastProgress(verified) : null,
     key: {
       paths: textsIn(overview.migration.pinned.partitionKey),

@@ -5,10 +5,11 @@ import { formatAge } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import type { MigrationFacts } from './facts.ts';
 
-export function moved({ status }: MigrationFacts): Markup {
+export function moved({ status, replaced }: MigrationFacts): Markup {
   const { written, moved: renamed, deleted } = status.documents;
   const rows: readonly (readonly [string, string, string])[] = [
-    ['Written', formatCount(written), 'created or replaced in the target'],
+    ['Created', formatCount(written - replaced - renamed), 'were not in the target before'],
+    ['Updated', formatCount(replaced), 'replaced under the same key'],
     ['Moved', formatCount(renamed), 'an update gave them another key'],
     ['Deleted', formatCount(deleted), deletesText(status.deletes)],
   ];

@@ -99,6 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await move.admin.calm();
     await shows('.headline.good', 'cosmig tail is running.');
     await shows('#work', 'none in flight');
+    await shows('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
     tail.kill('SIGKILL');
     await tail.ended;
     await shows('h1', 'cosmig tail was killed or crashed');

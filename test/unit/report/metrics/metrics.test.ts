@@ -65,12 +65,15 @@ describe('figures', () => {
   test('a move is a write as well -> it counts once', () => {
     const facts = factsOf((ledger) => {
       tailing(ledger);
-      ledger.counters.add('documentsWritten', 5);
+      ledger.counters.add('documentsWritten', 9);
+      ledger.counters.add('documentsReplaced', 4);
       ledger.counters.add('documentsMoved', 3);
       ledger.counters.add('documentsDeleted', 2);
     });
-    const changes = ['write', 'move', 'delete'].map((one) => valueOf(facts, 'changes_applied_total', one));
-    expect(changes).toEqual(['2', '3', '2']);
+    const changes = ['create', 'update', 'move', 'delete'].map((one) =>
+      valueOf(facts, 'changes_applied_total', one),
+    );
+    expect(changes).toEqual(['2', '4', '3', '2']);
   });
 
   test('between two runs -> up to when everything is replicated, and until when the feed remembers deletes', () => {
