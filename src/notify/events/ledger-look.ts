@@ -19,6 +19,8 @@ export interface LedgerSeen {
   readonly entries: readonly JournalEntry[];
   /** The number of the last of them, or of the mark. */
   readonly lastEntry: number;
+  /** The number of the newest entry of all. */
+  readonly newestEntry: number;
   /** Runs from the mark on, the oldest first. */
   readonly runs: readonly Run[];
   readonly openLetters: number;
@@ -48,12 +50,14 @@ export function lookAt(path: string, mark: Mark | null): Look {
   if (!existsSync(path)) return { is: 'absent' };
   try {
     const { overview, more } = readOverviewAnd(path, ({ journal, runs, letters }) => {
-      const after = mark?.entry ?? journal.newest(1)[0]?.number ?? 0;
+      const newestEntry = journal.newest(1)[0]?.number ?? 0;
+      const after = mark?.entry ?? newestEntry;
       const first = mark?.run ?? runs.last()?.number ?? 1;
       const entries = journal.entries({ after, limit: READ_MAX });
       return {
         entries,
         lastEntry: entries.at(-1)?.number ?? after,
+        newestEntry,
         // The newest run is always among them.
         runs: runs.since(first, READ_MAX),
         openLetters: letters.openCount(),

@@ -27,6 +27,9 @@ export interface LedgerWatchParts {
   readonly notify: (happening: Happening, state: State) => void;
 }
 
+/** Nothing of the ledger is past. */
+const WHOLE: Mark = { entry: 0, run: 1 };
+
 export class LedgerWatch {
   readonly #parts: LedgerWatchParts;
   #mark: Mark | null = null;
@@ -49,11 +52,27 @@ export class LedgerWatch {
     this.#unreadable = null;
     if (found.is === 'absent') {
       // Whatever a ledger holds that is made now is new.
-      [this.#migration, this.#mark] = [null, { entry: 0, run: 1 }];
+      [this.#migration, this.#mark] = [null, WHOLE];
       return;
+    }
+    const mark = this.#markOfOther(found);
+    if (mark !== undefined) {
+      [this.#migration, this.#mark] = [null, mark];
+      return this.look();
     }
     this.#migration ??= new MigrationWatch(found, { ...this.#parts, isNew: this.#mark !== null });
     this.#mark = { entry: found.lastEntry, run: this.#migration.take(found) };
+  }
+
+  /**
+   * Returns where to begin in a ledger that has taken the name of the one that was watched; undefined: it is the same.
+   * Of an older copy of the same ledger, all is past.
+   */
+  #markOfOther({ overview: { migration, lastRun }, newestEntry }: LedgerSeen): Mark | null | undefined {
+    if (this.#migration === null || this.#mark === null) return undefined;
+    if (this.#migration.ledgerName !== migration.ledgerName) return WHOLE;
+    const isOlder = newestEntry < this.#mark.entry || (lastRun?.number ?? 0) < this.#mark.run - 1;
+    return isOlder ? null : undefined;
   }
 
   #takeUnreadable(why: string): void {
@@ -75,7 +94,8 @@ interface Found {
 
 /** What is notified of one migration. */
 class MigrationWatch {
-  ends: Ends;
+  readonly ends: Ends;
+  readonly ledgerName: string;
   readonly #parts: LedgerWatchParts;
   readonly #story: CutoverStory;
   readonly #pace: LedgerPace;
@@ -92,6 +112,7 @@ class MigrationWatch {
     const { migration, lastRun } = seen.overview;
     this.#parts = parts;
     this.ends = migration.pinned;
+    this.ledgerName = migration.ledgerName;
     this.#state = stateOf(seen);
     this.#story = new CutoverStory((happening) => this.#notify(happening));
     this.#pace = new LedgerPace(parts.clock);

@@ -1,5 +1,5 @@
 /** A process that only watches a ledger: what it notifies of a run that hangs, stalls, fails or is replaced. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -192,4 +192,47 @@ test('ledger watch: the ledger is damaged -> notified after a minute, then at do
   openLedger(path).close();
   pass(100);
   expect(happened).toHaveLength(3);
+});
+
+test('ledger watch: an older copy takes the place of the ledger -> its past is not new, what follows is', () => {
+  const ledger = openLedger(path);
+  ledger.runs.end(begin(ledger), { outcome: 'done', nowMs: clock.now() });
+  ledger.close();
+  copyFileSync(path, `${path}.copy`);
+  const later = openLedger(path);
+  watch.look();
+  for (let run = 0; run < 3; run += 1) {
+    const number = begin(later);
+    later.journal.append({ event: 'writers resumed' }, clock.now());
+    later.runs.end(number, { outcome: 'done', nowMs: clock.now() });
+  }
+  later.close();
+  pass(8);
+  happened = [];
+  rmSync(`${path}-lock`, { force: true });
+  renameSync(`${path}.copy`, path);
+  pass(3);
+  const restored = openLedger(path);
+  begin(restored);
+  pass(3);
+  restored.close();
+  pass(3);
+  expect(events()).toEqual([['end', 'crashed']]);
+});
+
+test('ledger watch: another migration takes the name of the ledger -> all of it is new', () => {
+  const ledger = openLedger(path);
+  ledger.runs.end(begin(ledger), { outcome: 'done', nowMs: clock.now() });
+  ledger.close();
+  watch.look();
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  const other = openLedger(path);
+  other.migration.enter({ phase: 'copying' }, clock.now());
+  other.runs.end(begin(other, 'copy'), { outcome: 'done', nowMs: clock.now() });
+  other.close();
+  pass(3);
+  expect(events()).toEqual([
+    ['phase', undefined],
+    ['end', 'done'],
+  ]);
 });
