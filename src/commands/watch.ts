@@ -29,7 +29,7 @@ export const watch: Command<typeof OPTIONS> = {
     'Serves a page on this machine that shows one migration as it goes on: documents, speed, physical partitions, proof ' +
     'and cutover. It may start before the migration, and stays when a run ends or crashes. It needs no account, and ' +
     'nothing on the page changes anything. The same port answers /metrics for Prometheus. With --notify it reports what ' +
-    'happens, also what a run cannot report itself: that it crashed or hangs, and that the last proof is old.',
+    'happens, also what a run cannot report itself: that it crashed or hangs, that the last proof is old, or that nothing was replicated for days.',
   examples: [
     { line: 'cosmig watch --open', purpose: 'the migration of cosmig.config.yaml in this folder' },
     {

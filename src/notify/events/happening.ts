@@ -6,7 +6,7 @@ import type { Notification } from '../../report/json/notification.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { Run } from '../../state/runs.ts';
 
-type Details = 'stalled' | 'proof' | 'proofAge' | 'cutover' | 'end';
+type Details = 'stalled' | 'proof' | 'proofAge' | 'retention' | 'cutover' | 'end';
 
 /** The members of a notification that depend on the event. */
 export type Happening = Pick<Notification, 'event' | 'text' | Details> & {

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { CosmigError } from '../../lib/errors.ts';
 import { redactText } from '../../lib/log.ts';
 import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
+import { retentionEndMs } from '../../state/reading/replicated.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { Run } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
@@ -24,6 +25,8 @@ export interface LedgerSeen {
   /** Runs from the mark on, the oldest first. */
   readonly runs: readonly Run[];
   readonly openLetters: number;
+  /** When the source begins to forget deletes that are not replicated; null: it does not matter. */
+  readonly retentionEndMs: number | null;
   /** The last proof for the settings of this migration; null: there is none. */
   readonly proof: Proof | null;
   /** What the comparison reports that is running; null: none is running, or it has reported nothing yet. */
@@ -49,7 +52,7 @@ const READ_MAX = 1000;
 export function lookAt(path: string, mark: Mark | null): Look {
   if (!existsSync(path)) return { is: 'absent' };
   try {
-    const { overview, more } = readOverviewAnd(path, ({ journal, runs, letters }) => {
+    const { overview, more } = readOverviewAnd(path, ({ journal, runs, letters, history }) => {
       const newestEntry = journal.newest(1)[0]?.number ?? 0;
       const after = mark?.entry ?? newestEntry;
       const first = mark?.run ?? runs.last()?.number ?? 1;
@@ -61,14 +64,18 @@ export function lookAt(path: string, mark: Mark | null): Look {
         // The newest run is always among them.
         runs: runs.since(first, READ_MAX),
         openLetters: letters.openCount(),
+        history: history.all(),
       };
     });
+    const { history, ...found } = more;
+    const { phase, deletes, createdAtMs: beganMs } = overview.migration;
     const verified = verifyPath(path);
     const proof = VerifyStore.lastProof(verified);
     return {
       is: 'seen',
       overview,
-      ...more,
+      ...found,
+      retentionEndMs: retentionEndMs({ phase, deletes, beganMs, ranges: overview.leases, history }),
       proof: proof?.fingerprint === overview.migration.fingerprint ? proof : null,
       comparing: VerifyStore.isInUse(verified) ? lastProgress(verified) : null,
     };

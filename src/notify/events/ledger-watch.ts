@@ -13,6 +13,7 @@ import { lookAt, type Mark, type LedgerSeen } from './ledger-look.ts';
 import { LedgerPace } from './ledger-pace.ts';
 import { LetterSteps } from './letter-steps.ts';
 import { ProofWatch } from './proof-watch.ts';
+import { RetentionWatch } from './retention-watch.ts';
 import { commandOf, endOf, isWhole, RunEnds } from './run-ends.ts';
 import { phaseHappening } from './sentences.ts';
 import type { State } from '../sender.ts';
@@ -100,6 +101,7 @@ class MigrationWatch {
   readonly #story: CutoverStory;
   readonly #pace: LedgerPace;
   readonly #proofs: ProofWatch;
+  readonly #retention = new RetentionWatch();
   readonly #runEnds: RunEnds;
   #letters: { readonly run: number; readonly steps: LetterSteps } | null = null;
   #openBefore: number;
@@ -134,8 +136,9 @@ class MigrationWatch {
     this.#notify(this.#pace.look(seen));
     for (const run of this.#runEnds.look(seen.runs, isRunning))
       if (isWhole(run)) this.#notify(endOf(run), run);
-    if (proof !== null && migration.phase !== 'committed')
-      this.#notify(this.#proofs.lookAtAge(proof, this.#parts.clock.now()));
+    const nowMs = this.#parts.clock.now();
+    if (proof !== null && migration.phase !== 'committed') this.#notify(this.#proofs.lookAtAge(proof, nowMs));
+    this.#notify(this.#retention.look(seen.retentionEndMs, nowMs));
     this.#sendInOrder();
     return this.#runEnds.next;
   }

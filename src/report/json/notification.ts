@@ -40,6 +40,7 @@ export const NOTIFICATION = is.object({
     'dead-letters',
     'proof',
     'proof-old',
+    'retention',
     'cutover',
     'end',
     'unreadable',
@@ -74,6 +75,17 @@ export const NOTIFICATION = is.object({
     is.object(
       { proof: is.time('when both sides were last found equal'), seconds: is.whole('the age of the proof') },
       'of the event proof-old',
+    ),
+  ),
+  retention: is.optional(
+    is.object(
+      {
+        end: is.time(
+          'when the source begins to forget deletes that are not replicated, with a backup of 7 days',
+        ),
+        seconds: is.whole('the time that is left; negative: it is over'),
+      },
+      'of the event retention',
     ),
   ),
   cutover: is.optional(

@@ -5,13 +5,13 @@
  */
 import { DURATION_BOUNDS_MS } from '../../cosmos/load/durations.ts';
 import type { InFlightNow } from '../../cosmos/load/flights.ts';
+import { replicatedUntilMs, retentionEndMs } from '../../state/reading/replicated.ts';
 import type { DurationCounts, RunReport, SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
 import { STAGES, stageOf, type Stage } from '../watch/words.ts';
 import { exposition, type Labels, type Metric, type Sample } from './exposition.ts';
-import { replicatedUntilMs, retentionEndMs } from './replicated.ts';
 
 export interface About {
   readonly version: string;
@@ -77,6 +77,8 @@ function commandMetrics(name: Labels, { command, beganMs, end }: CommandState): 
 function migrationMetrics(facts: MigrationFacts): Metric[] {
   const { status, report, comparing, history } = facts;
   const { documents, deadLetters, proof, running, lastRun, cutover } = status;
+  const { phase, deletes, ranges } = status;
+  const replicated = { phase, deletes, beganMs: Date.parse(status.began), ranges, history };
   const name = { migration: status.migration };
   const one = (value: number | null): readonly Sample[] => [[name, value]];
   const bySide = (of: (side: SideReport) => number | null): readonly Sample[] =>
@@ -176,12 +178,12 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
     seconds(
       'replicated_until_timestamp',
       'Up to when the target has every change of the source; absent until every range is copied.',
-      one(inSeconds(replicatedUntilMs(facts))),
+      one(inSeconds(replicatedUntilMs(replicated))),
     ),
     seconds(
       'retention_end_timestamp',
       'When the feed of the source begins to forget deletes that are not replicated, with a backup of 7 days.',
-      one(inSeconds(retentionEndMs(facts))),
+      one(inSeconds(retentionEndMs(replicated))),
     ),
     {
       name: 'last_run_outcome',

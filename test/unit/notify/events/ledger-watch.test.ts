@@ -209,7 +209,6 @@ test('ledger watch: an older copy takes the place of the ledger -> its past is n
   later.close();
   pass(8);
   happened = [];
-  rmSync(`${path}-lock`, { force: true });
   renameSync(`${path}.copy`, path);
   pass(3);
   const restored = openLedger(path);
@@ -235,4 +234,29 @@ test('ledger watch: another migration takes the name of the ledger -> all of it 
     ['phase', undefined],
     ['end', 'done'],
   ]);
+});
+
+test('ledger watch: nothing is replicated for days -> notified with 2 days left, at halves, and when it is over', () => {
+  const ledger = openLedger(path);
+  ledger.migration.decideDeleteMode('avad');
+  ledger.close();
+  const hours = (many: number): void => {
+    for (let hour = 0; hour < many; hour += 1) {
+      clock.advance(3_600_000);
+      watch.look();
+    }
+  };
+  const began = clock.now();
+  hours(119);
+  expect(happened).toEqual([]);
+  hours(60);
+  expect(happened.map(({ event }) => event)).toEqual(Array<string>(7).fill('retention'));
+  expect(happened.map(({ retention }) => (retention?.seconds ?? 0) / 3600)).toEqual([48, 24, 12, 6, 3, 1, 0]);
+  expect(happened[0]?.text).toBe(
+    'in 48 h the source may begin to forget deletes that are not replicated; run cosmig tail',
+  );
+  expect(happened[6]?.text).toContain('may have forgotten deletes');
+  const end = new Date(began + 7 * 86_400_000).toISOString().slice(0, 10);
+  expect(happened.map(({ retention }) => retention?.end.slice(0, 10))).toEqual(Array<string>(7).fill(end));
+  expect(new Set(happened.map(({ key }) => key)).size).toBe(7);
 });
