@@ -92,6 +92,7 @@ function* readPlace(
       // In the turn before, the slot was the identity.
       const known = ledger.rowOf(slot);
       if (owner === null || known?.state === 'quarantined') map.notOurs.set(slot, etag);
+      else if (known?.slot !== owner && process.lacks('spares-left-out')) map.notOurs.set(slot, etag);
       else if (known?.slot !== owner) map.spare.set(slot, etag);
       else map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
     }

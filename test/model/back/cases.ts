@@ -25,7 +25,7 @@ const ALONE: Partial<Itinerary> = {
 const CALM: Partial<Itinerary> = { identities: ['A7', 'C7'], strayMax: 0, loses: false, resizing: false };
 
 export const BACK_CASES: Readonly<Record<BackMutation, BackCase>> = {
-  'etag-just-read': { seed: 10, lines: 7, itinerary: ALONE },
+  'etag-just-read': { seed: 37, lines: 5, itinerary: ALONE },
   'closed-side-not-watched': { seed: 51, lines: 7, itinerary: ALONE },
   'closed-side-not-counted': { seed: 1273, lines: 8, itinerary: ALONE },
   'watch-reads-behind-its-page': { seed: 8023, lines: 16, itinerary: { ...ALONE, lag: true } },
@@ -33,14 +33,14 @@ export const BACK_CASES: Readonly<Record<BackMutation, BackCase>> = {
   'settling-trusts-the-identity': { seed: 302, lines: 10, itinerary: { ...ALONE, crashesMax: 2 } },
   'claims-without-bytes': { seed: 8, lines: 6, itinerary: { ...CALM, crashesMax: 2 } },
   'write-claim-covers-a-removal': {
-    seed: 26,
-    lines: 7,
+    seed: 79,
+    lines: 10,
     itinerary: { ...CALM, crashesMax: 2, batches: true },
   },
   'where-is-claimed-and-not-what': { seed: 401, lines: 14, itinerary: { ...CALM, crashesMax: 2 } },
   'own-removals-forgotten': { seed: 1722, lines: 16, itinerary: { ...CALM, crashesMax: 2 } },
   'refused-create-is-a-stranger': {
-    seed: 31,
+    seed: 3,
     lines: 11,
     itinerary: { ...CALM, networkTrouble: true, crashesMax: 0 },
   },
@@ -59,12 +59,14 @@ export const BACK_CASES: Readonly<Record<BackMutation, BackCase>> = {
     lines: 4,
     itinerary: { ...ALONE, ttl: true, strayMax: 0, crashesMax: 2 },
   },
-  'two-directions-alive': { seed: 51, lines: 5, itinerary: CALM },
-  'anchors-after-the-commit': { seed: 1, lines: 4, itinerary: CALM },
-  'ends-after-the-commit': { seed: 616, lines: 7, itinerary: ALONE },
+  'spares-left-out': { seed: 35, lines: 6, itinerary: { ...CALM, deletes: 'marker' } },
   'spare-settled-as-a-copy': {
     seed: 8729,
     lines: 13,
     itinerary: { ...CALM, ttl: true, crashesMax: 2, deletes: 'reconcile' },
   },
+  'two-directions-alive': { seed: 3, lines: 7, itinerary: CALM },
+  'anchors-before-the-drain': { seed: 72, lines: 6, itinerary: { ...CALM, deletes: 'avad' } },
+  'anchors-after-the-commit': { seed: 3, lines: 4, itinerary: CALM },
+  'ends-after-the-commit': { seed: 616, lines: 7, itinerary: ALONE },
 };

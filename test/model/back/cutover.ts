@@ -6,6 +6,7 @@ import type { Process } from '../mover/process.ts';
 import { reconcile } from '../mover/reconcile.ts';
 import { STEP, type Steps } from '../mover/task.ts';
 import { PLACES, type Source } from '../source.ts';
+import type { Anchor } from './commit.ts';
 import { Container } from './container.ts';
 import { alarm, isSearched, strangeSlot } from './strangers.ts';
 
@@ -18,6 +19,7 @@ export function* cutOver(process: Process, target: Container): Steps {
   for (;;) {
     yield STEP;
     const ends = endsOf(source);
+    const early = anchorsIn(target.documents);
     yield { until: () => isDrained(process, ends) };
     if (world.scenario.deletes === 'reconcile') reconcile(process);
     yield { until: () => isQuiet(process) && isSearched(process) };
@@ -30,7 +32,7 @@ export function* cutOver(process: Process, target: Container): Steps {
     }
     yield STEP;
     if (!process.lacks('ttl-paused-after-the-commit')) yield* pauseTtl(process);
-    const anchors = target.documents.ranges.map(({ min, max, lsn }) => ({ min, max, lsn }));
+    const anchors = process.lacks('anchors-before-the-drain') ? early : anchorsIn(target.documents);
     const [last, count] = [endsOf(source), new Container(source).now.size];
     if (last.some((end, place) => end !== ends[place]) || !isQuiet(process) || !isOpen()) continue;
     if (!isSearched(process) || strangeSlot(process) !== null) continue;
@@ -66,6 +68,10 @@ function isTail({ phase }: { readonly phase: string }): boolean {
 /** The newest LSN of each place. */
 export function endsOf(source: Source): number[] {
   return Array.from({ length: PLACES }, (_, place) => source.rangeAt(place).lsn);
+}
+
+function anchorsIn({ ranges }: Source): Anchor[] {
+  return ranges.map(({ min, max, lsn }) => ({ min, max, lsn }));
 }
 
 function isDrained(process: Process, ends: readonly number[]): boolean {

@@ -163,7 +163,8 @@ export class Journey {
   #note(documents: Source, id: Identity): void {
     const now = documents.now(id);
     const last = documents.versionsOf(id).at(-1);
-    if (now !== null) this.#written.set(id, { key: now.key, body: now.body, lapsed: false });
+    if (now?.marked === true) this.#written.delete(id);
+    else if (now !== null) this.#written.set(id, { key: now.key, body: now.body, lapsed: false });
     else if (last === undefined || last.op === 'delete') this.#written.delete(id);
     else this.#written.set(id, { key: last.key, body: last.body, lapsed: true });
   }
@@ -203,6 +204,8 @@ export class Journey {
     for (const id of new Set([...source.identities, ...this.#written.keys()])) {
       const [now, written] = [source.now(id), this.#written.get(id)];
       if (written?.lapsed === true || now?.expired === true) continue;
+      // The application's mark stands for a delete.
+      if (written === undefined && now?.marked === true) continue;
       if (now?.body !== written?.body) return `${id} is not what the application wrote`;
       if (now?.key !== written?.key) return `${id} does not have the key that the application wrote`;
     }

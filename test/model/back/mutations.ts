@@ -22,8 +22,10 @@ export const BACK_MUTATIONS = [
   'ttl-paused-after-the-commit',
   'ttl-not-restored',
   'pause-not-recorded',
+  'spares-left-out',
   'spare-settled-as-a-copy',
   'two-directions-alive',
+  'anchors-before-the-drain',
   'anchors-after-the-commit',
   'ends-after-the-commit',
 ] as const;

@@ -23,14 +23,13 @@ function randomItinerary(chance: Chance): Itinerary {
   const scenario = randomScenario(chance);
   return {
     ...scenario,
-    deletes: scenario.deletes === 'marker' ? 'avad' : scenario.deletes,
     lastTurn: chance.one([1, 1, 2]),
     strayMax: chance.below(3) === 0 ? 1 + chance.below(2) : 0,
     loses: chance.below(6) === 0,
     uniqueKeys: false,
     misfits: false,
     foreign: false,
-    ttl: chance.below(4) === 0,
+    ttl: chance.below(4) === 0 && scenario.deletes !== 'marker',
     retention: false,
     actionsMax: 30 + chance.below(150),
   };
