@@ -31,33 +31,31 @@ export const status: Command<typeof OPTIONS> = {
     { line: 'cosmig status --ledger .cosmig/orders.db --json', purpose: 'one ledger, for a script' },
   ],
   options: OPTIONS,
-  async run({ options, env, clock, out }) {
+  async run(context) {
+    const { inTurn } = await import('../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');
-    const path = loadLedgerPath({ options, env, clock });
-    const { report } = options;
+    const { report } = context.options;
     if (report !== undefined) {
       const { refuseReport } = await import('../report/runs/report-file.ts');
       refuseReport(report);
     }
-    const { readOverview } = await import('../state/reading/overview.ts');
-    const { VerifyStore, verifyPath } = await import('../verify/store.ts');
+    const { readStatus } = await import('../report/status/read-status.ts');
     const { renderStatus } = await import('../report/status/status.ts');
-    const { buildStatus } = await import('../report/status/status-data.ts');
-    const verified = verifyPath(path);
-    const shown = buildStatus(path, readOverview(path), {
-      lastProof: VerifyStore.lastProof(verified),
-      isVerifying: VerifyStore.isInUse(verified),
+    return inTurn(context, 'newest', async (turned) => {
+      const { options, clock, out } = turned;
+      const path = loadLedgerPath(turned);
+      const shown = readStatus(loadLedgerPath({ ...turned, turn: undefined }), turned.turn ?? 0, clock.now());
+      if (options.backup !== undefined) {
+        const { Ledger } = await import('../state/ledger.ts');
+        using ledger = Ledger.openReadonly(path);
+        ledger.backup(options.backup);
+        out.note(`the ledger was copied to ${options.backup}`);
+      }
+      const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
+      if (report === undefined) return result;
+      const { writeWatchPage } = await import('../report/status/report-file.ts');
+      const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');
+      return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
     });
-    if (options.backup !== undefined) {
-      const { Ledger } = await import('../state/ledger.ts');
-      using ledger = Ledger.openReadonly(path);
-      ledger.backup(options.backup);
-      out.note(`the ledger was copied to ${options.backup}`);
-    }
-    const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
-    if (report === undefined) return result;
-    const { writeWatchPage } = await import('../report/status/report-file.ts');
-    const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');
-    return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
   },
 };

@@ -178,3 +178,8 @@ function reportIn(row: Columns): RunReport | null {
   const report = JSON.parse(jsonText(row, 'report')) as Omit<RunReport, 'atMs'>;
   return { ...report, atMs };
 }
+
+/** Whether a command switches the application from one container to the other. */
+export function isSwitch(command: string | undefined): boolean {
+  return command === 'cutover' || command === 'rollback';
+}

@@ -186,6 +186,7 @@ describe('status during a run', () => {
       seen: null,
       proof: null,
       verifying: false,
+      wayBack: null,
       cutover: null,
       next: 'wait for the run to finish; cosmig dead-letters list shows what could not be moved',
     });

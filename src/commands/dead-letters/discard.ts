@@ -48,18 +48,20 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   operand: '[NUMBER]',
-  async run({ options, operand, env, clock }) {
-    const choice = choiceFrom(options, operand);
+  async run(context) {
+    const choice = choiceFrom(context.options, context.operand);
     const { loadLedgerPath } = await import('../../spec/load.ts');
-    const path = loadLedgerPath({ options, env, clock });
+    const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
-    const result = discardLetters(path, choice, clock.now());
-    const { discarded, deadLetters } = result;
-    const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
-    return {
-      json,
-      text: `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`,
-    };
+    return inTurn(context, 'newest', async (turned) => {
+      const result = discardLetters(loadLedgerPath(turned), choice, turned.clock.now());
+      const { discarded, deadLetters } = result;
+      const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
+      return {
+        json,
+        text: `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`,
+      };
+    });
   },
 };
 

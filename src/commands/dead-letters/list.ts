@@ -33,19 +33,22 @@ export const deadLettersList: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
-  async run({ options, env, clock, out }) {
+  async run(context) {
     const { loadLedgerPath } = await import('../../spec/load.ts');
-    const path = loadLedgerPath({ options, env, clock });
+    const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { Ledger } = await import('../../state/ledger.ts');
-    using ledger = Ledger.openReadonly(path);
-    const state = options.all ? 'any' : options.state;
-    let listed = 0;
-    for (const letter of ledger.letters.each(state)) {
-      listed += 1;
-      if (!(await out.line(lineOf(letter, state), letterJson(letter)))) return undefined;
-    }
-    if (listed === 0) out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters`);
-    return undefined;
+    return inTurn(context, 'newest', async (turned) => {
+      const { options, out } = turned;
+      using ledger = Ledger.openReadonly(loadLedgerPath(turned));
+      const state = options.all ? 'any' : options.state;
+      let listed = 0;
+      for (const letter of ledger.letters.each(state)) {
+        listed += 1;
+        if (!(await out.line(lineOf(letter, state), letterJson(letter)))) return undefined;
+      }
+      if (listed === 0) out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters`);
+      return undefined;
+    });
   },
 };
 

@@ -23,25 +23,28 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
   options: OPTIONS,
   operand: '[NUMBER]',
   async run(context) {
-    const { options, operand, env, clock, out } = context;
+    const { options, operand } = context;
     const which = numberOrAll(operand, options.all, 'dead-letters retry NUMBER, or --all');
     // Refused before the run connects to an account.
     const { loadLedgerPath } = await import('../../spec/load.ts');
-    if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath({ options, env, clock }));
+    const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { withMetrics } = await import('../../report/metrics/during.ts');
     const { runWithProgress } = await import('../../report/runs/run-engine.ts');
     const { retryLetters } = await import('../../engine/run.ts');
     const command = 'dead-letters retry';
-    return withMetrics(context, command, async () =>
-      runWithProgress(context, {
-        command,
-        run: async (parts) => {
-          const result = await retryLetters(parts, which === 'all' ? which : [which]);
-          out.note(`${pluralize(result.retried, 'dead letter')} retried, ${result.closed} closed`);
-          return result;
-        },
-      }),
-    );
+    return inTurn(context, 'newest', async (turned) => {
+      if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath(turned));
+      return withMetrics(turned, command, async () =>
+        runWithProgress(turned, {
+          command,
+          run: async (parts) => {
+            const result = await retryLetters(parts, which === 'all' ? which : [which]);
+            turned.out.note(`${pluralize(result.retried, 'dead letter')} retried, ${result.closed} closed`);
+            return result;
+          },
+        }),
+      );
+    });
   },
 };
 

@@ -34,7 +34,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
   options: OPTIONS,
   operand: 'NUMBER',
   async run(context) {
-    const { options, operand, env, clock } = context;
+    const { options, operand } = context;
     if (operand === undefined) {
       throw new UsageError('no dead letter was named', {
         why: 'the number of a dead letter is missing',
@@ -43,24 +43,26 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     }
     const number = numberFrom(operand);
     const { loadLedgerPath } = await import('../../spec/load.ts');
-    const path = loadLedgerPath({ options, env, clock });
+    const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { migrationName } = await import('../../spec/migration-name.ts');
     const { letterText, NEXT } = await import('../../report/dead-letter.ts');
     const { Ledger } = await import('../../state/ledger.ts');
     const { requireLetter } = await import('../../workflows/dead-letters.ts');
-    using ledger = Ledger.openReadonly(path);
-    const letter = requireLetter(ledger, number);
-    const { pinned } = ledger.migration.read();
-    const document = options.document ? await readFromSource(context, pinned, letter) : undefined;
-    const json: TypeOf<typeof LETTER_SHOWN> = {
-      command: 'dead-letters show',
-      migration: migrationName(pinned),
-      ...letterJson(letter),
-      waitsFor: letter.waits.for,
-      next: NEXT[letter.reason],
-      ...(document === undefined ? {} : { document }),
-    };
-    return { json, text: letterText(letter, document) };
+    return inTurn(context, 'newest', async (turned) => {
+      using ledger = Ledger.openReadonly(loadLedgerPath(turned));
+      const letter = requireLetter(ledger, number);
+      const { pinned } = ledger.migration.read();
+      const document = options.document ? await readFromSource(turned, pinned, letter) : undefined;
+      const json: TypeOf<typeof LETTER_SHOWN> = {
+        command: 'dead-letters show',
+        migration: migrationName(pinned),
+        ...letterJson(letter),
+        waitsFor: letter.waits.for,
+        next: NEXT[letter.reason],
+        ...(document === undefined ? {} : { document }),
+      };
+      return { json, text: letterText(letter, document) };
+    });
   },
 };
 

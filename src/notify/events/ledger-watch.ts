@@ -3,6 +3,7 @@
  * what the run cannot notify, such as its own crash. Invariants: the past is not notified, but what is wrong now is,
  * even if it was before this process began; and an event that the run notifies as well has the same key.
  */
+import { isSwitch } from '../../state/runs.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatCount } from '../../lib/counting.ts';
 import { migrationName, type Ends } from '../../spec/migration-name.ts';
@@ -131,7 +132,7 @@ class MigrationWatch {
     this.#state = stateOf(seen);
     this.#takeEntries(seen);
     this.#takeLetters(seen);
-    const isOfCutover = isRunning && lastRun?.command === 'cutover';
+    const isOfCutover = isRunning && isSwitch(lastRun?.command);
     this.#notify(this.#proofs.look(proof, { openLetters, isOfCutover }));
     this.#notify(this.#pace.look(seen));
     for (const run of this.#runEnds.look(seen.runs, isRunning))
@@ -189,7 +190,7 @@ function stateOf({ overview: { migration, lastRun, isRunning } }: LedgerSeen): S
 
 /** Returns when a cutover had stopped the writers: when it began to drain; null: it has not. */
 function stoppedAtMs({ command, report }: Run): number | null {
-  if (command !== 'cutover' || report === null) return null;
+  if (!isSwitch(command) || report === null) return null;
   const [stop, drain] = ['stopping writers', 'draining'].map((step) =>
     report.steps.findLastIndex(({ name }) => name === step),
   ) as [number, number];

@@ -78,6 +78,23 @@ export const STATUS = is.object({
   proof: is.nullable(is.object({ at: is.time() }, 'when a whole comparison last found both sides equal')),
   verifying: is.flag('a cosmig verify is running'),
   cutover: is.nullable(CUTOVER_STATUS),
+  wayBack: is.nullable(
+    is.object(
+      {
+        leadsTo: is.oneOf(['source', 'target'], 'the container that is kept'),
+        state: is.oneOf(
+          ['prepared', 'in use', 'ended'],
+          'prepared: nothing was replicated yet. ended: by cosmig finish',
+        ),
+        keptUntil: is.time('as --keep-source-for has asked'),
+        returnWouldSucceed: is.flag('as far as the ledger knows'),
+        why: is.list(is.text(), 'what would keep a return from committing now'),
+        lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
+        ruPerSecond: is.object({ source: is.number(), target: is.number() }, 'on average since it is in use'),
+      },
+      'the way back after a cutover',
+    ),
+  ),
   next: is.text('what to do now'),
 });
 

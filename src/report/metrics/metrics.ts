@@ -3,6 +3,7 @@
  * key value; what happened at some time is the time and not an age, so that it stays true in a file that a crashed run
  * has left behind.
  */
+import { isSwitch } from '../../state/runs.ts';
 import { DURATION_BOUNDS_MS } from '../../cosmos/load/durations.ts';
 import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import { replicatedUntilMs, retentionEndMs } from '../../state/reading/replicated.ts';
@@ -85,7 +86,7 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
     SIDES.map((side) => [{ ...name, side }, report === null ? null : of(report[side])]);
   const isRunning = running !== null;
   // After a cutover that backed out, the operator lets the writers resume and starts another run.
-  const isOver = cutover?.state === 'backed out' && lastRun?.command !== 'cutover';
+  const isOver = cutover?.state === 'backed out' && !isSwitch(lastRun?.command);
   const changes = {
     create: documents.written - documents.moved - facts.replaced,
     update: facts.replaced,

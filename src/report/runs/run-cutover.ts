@@ -48,7 +48,7 @@ async function runIt(
     view,
     observer,
     run: async (parts) => {
-      const result = await cutOverWithProof(parts, order, watcher);
+      const result = await cutOverWithProof({ ...parts, command }, order, watcher);
       const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...snapshot } =
         result;
       cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };

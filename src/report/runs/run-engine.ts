@@ -56,8 +56,17 @@ export async function runToGoal(
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
   return withMetrics(context, command, async () =>
-    runWithProgress(context, { command, observer, run: async (parts) => run(goal, parts) }),
+    runWithProgress(context, {
+      command,
+      observer,
+      run: async (parts) => run(goal, { ...parts, command: recordedAs(command, goal) }),
+    }),
   );
+}
+
+/** Returns the name of a run in the ledger. */
+function recordedAs(command: string, goal: Goal): string {
+  return goal === 'catch-up' ? `${command} --until-caught-up` : command;
 }
 
 /** One run of the engine, and how its progress is shown. */

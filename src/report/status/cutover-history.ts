@@ -1,4 +1,5 @@
 /** The last cutover as the journal records it: its state, how it ended, and what remains to be done. */
+import { isSwitch } from '../../state/runs.ts';
 import type { JournalEntry, JournalEvent } from '../../state/journal.ts';
 import type { Overview } from '../../state/reading/overview.ts';
 import { isoTime } from '../format.ts';
@@ -28,7 +29,7 @@ export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverSta
   const fence = cutover.find((entry) => entry.event === 'phase' && entry.phase === 'fencing');
   const stoppedSince = fence === undefined || has('writers resumed') ? null : isoTime(fence.atMs);
   if (last.phase === 'tailing') return { ...none, state: 'backed out', why: last.why, stoppedSince };
-  const isAtIt = isRunning && lastRun?.command === 'cutover';
+  const isAtIt = isRunning && isSwitch(lastRun?.command);
   return { ...none, state: isAtIt ? 'in progress' : 'interrupted', stoppedSince };
 }
 

@@ -6,7 +6,7 @@ import { formatCounts, pluralize } from '../../lib/counting.ts';
 import type { Overview } from '../../state/reading/overview.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
-type Known = Omit<Status, 'next'>;
+type Known = Omit<Status, 'next' | 'wayBack'>;
 
 const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 

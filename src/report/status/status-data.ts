@@ -1,10 +1,12 @@
 /** The state of a migration as `status --json` reports it. The text for people is rendered from the same object. */
+import { isSwitch } from '../../state/runs.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Overview } from '../../state/reading/overview.ts';
 import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import { adviseNext } from './status-advice.ts';
+import { adviseWayBack, wayBackOf, type Turns } from './way-back.ts';
 
 export type Status = StatusResult;
 export type RangeStatus = Status['ranges'][number];
@@ -16,17 +18,25 @@ interface Proven {
   readonly fingerprint: string;
 }
 
+interface StatusParts {
+  readonly lastProof: Proven | null;
+  readonly isVerifying: boolean;
+  /** The turns of the migration; absent: the way back is not shown. */
+  readonly turns?: Turns | null;
+  readonly nowMs?: number;
+}
+
 export function buildStatus(
   ledger: string,
   overview: Overview,
-  { lastProof, isVerifying }: { readonly lastProof: Proven | null; readonly isVerifying: boolean },
+  { lastProof, isVerifying, turns = null, nowMs = 0 }: StatusParts,
 ): Status {
   const { migration, leases, counters } = overview;
   const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
   const total = (name: string): number => counters[name] ?? 0;
   const deadLetters = lettersOf(overview);
   const proof = lastProof?.fingerprint === migration.fingerprint ? { at: isoTime(lastProof.atMs) } : null;
-  const status: Omit<Status, 'next'> = {
+  const status: Omit<Status, 'next' | 'wayBack'> = {
     command: 'status',
     migration: migrationName(migration.pinned),
     ledger,
@@ -56,10 +66,12 @@ export function buildStatus(
     seen: seenOf(overview),
     proof,
     // A cutover compares both sides itself. Such a comparison is shown as part of the cutover, not as a verify.
-    verifying: isVerifying && !(overview.isRunning && overview.lastRun?.command === 'cutover'),
+    verifying: isVerifying && !(overview.isRunning && isSwitch(overview.lastRun?.command)),
     cutover: cutoverOf(overview),
   };
-  return { ...status, next: adviseNext(status, overview.adoption) };
+  const wayBack = turns === null ? null : wayBackOf(status, turns, nowMs);
+  const next = adviseWayBack(wayBack) ?? adviseNext(status, overview.adoption);
+  return { ...status, wayBack, next };
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */

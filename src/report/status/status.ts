@@ -13,6 +13,7 @@ import {
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
+import { wayBackRows } from './way-back.ts';
 
 /** The width of the column of values. A path has no blanks and is never broken, so it may be wider. */
 const VALUE_COLUMNS = 59;
@@ -34,6 +35,7 @@ export function renderStatus(status: Status, nowMs: number): string {
     ['deletes', deletesText(status)],
     ['proof', proofText(status, nowMs)],
     ...cutoverRows(status, nowMs),
+    ...wayBackRows(status, nowMs),
     [
       'ranges',
       ranges.length === 0 ? 'none yet' : `${formatCount(ranges.length)} (${describePhases(ranges)})`,

@@ -12,11 +12,16 @@ import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import { swapResult, swappingLog, swappingReporter } from './swapping-reporter.ts';
 import type { SpecContext } from '../runs/run-engine.ts';
 
-/** `forth`: to the target. `back`: to the source. */
-export type Direction = 'forth' | 'back';
+/** `forth`: to the target. `back`: to the source. `newest`: the newest turn in which data has moved. */
+export type Direction = 'forth' | 'back' | 'newest';
+
+/** The part of a context by which the ledger is found, and where the command reports. */
+export type TurnContext = Pick<SpecContext, 'env' | 'clock' | 'out' | 'log' | 'turn'> & {
+  readonly options: LedgerOptions;
+};
 
 /** Runs `body` with the context of the newest turn in this direction. */
-export async function inTurn<C extends SpecContext & { readonly options: LedgerOptions }>(
+export async function inTurn<C extends TurnContext>(
   context: C,
   direction: Direction,
   body: (context: C) => Promise<Result | undefined>,
@@ -37,6 +42,7 @@ async function newestTurn(ledger: string, direction: Direction): Promise<number>
   // Loaded on demand, since --help needs no database.
   const { readTurns } = await import('../../state/turns/chain.ts');
   const turns = existsSync(ledger) ? readTurns(ledger) : [];
+  if (direction === 'newest') return turns.findLast(({ hasBegun }) => hasBegun)?.number ?? 0;
   const newest = turns.findLast(({ number }) => leadsBack(number) === (direction === 'back'));
   const endedAtMs = newest?.from?.endedAtMs ?? null;
   if (endedAtMs !== null) throw wasEnded(endedAtMs);

@@ -4,7 +4,17 @@
  */
 
 /** Members of results that hold names and values of documents, or names that the operator has chosen. */
-const NAMES = new Set(['id', 'ids', 'sourceKey', 'targetKey', 'targetKeys', 'ledger', 'migration', 'name']);
+const NAMES = new Set([
+  'id',
+  'ids',
+  'sourceKey',
+  'targetKey',
+  'targetKeys',
+  'ledger',
+  'migration',
+  'name',
+  'document',
+]);
 
 const OPPOSITE: Readonly<Record<string, string>> = {
   source: 'target',
@@ -14,12 +24,24 @@ const OPPOSITE: Readonly<Record<string, string>> = {
   SOURCE: 'TARGET',
   TARGET: 'SOURCE',
 };
+/** The commands that do the same in a turn of the other direction. A table may break a line after `cosmig`. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  copy: 'reverse',
+  tail: 'reverse',
+  cutover: 'rollback',
+  verify: 'verify --reverse',
+  reverse: 'tail',
+  rollback: 'cutover',
+  'verify --reverse': 'verify',
+};
+
 /** A text in quotes, a path or the name of a container (these have a slash), or one of the two words. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
+const TOKENS =
+  /(?<=cosmig\s+)(?:verify --reverse|copy|tail|cutover|verify|reverse|rollback)(?![a-z-])|"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
 
 /** Returns a text for people in which the two words are swapped. */
 export function swapWords(text: string): string {
-  return text.replaceAll(TOKENS, (token) => OPPOSITE[token] ?? token);
+  return text.replaceAll(TOKENS, (token) => COMMANDS[token] ?? OPPOSITE[token] ?? token);
 }
 
 /** Returns a value of a result in which the two words are swapped, in the names of its members as well. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Move } from '../../helpers/migration/move.ts';
-import { cosmig } from '../../helpers/migration/typed.ts';
+import { cosmig, typed } from '../../helpers/migration/typed.ts';
 
 const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
 
@@ -21,6 +21,9 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   const cut = await cosmig(move, 'cutover', ...SWITCH, '--keep-source-for', '7d', '--json');
   expect([cut.code, cut.stderr]).toEqual([0, expect.anything()]);
+  const kept = (await typed(move, 'status')).stdout;
+  expect(kept).toMatch(/^way back +to the source, until \d{4}-.* \(6 d left\)$/m);
+  expect(kept).toMatch(/^next +cosmig reverse keeps the source up to date/m);
 
   await target.items.create({ id: 'new', customerId: 'c1', tenantId: 't1' });
   await target.item('o3', 't0').delete();
@@ -29,12 +32,20 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect(JSON.parse(reverse.stdout)).toMatchObject({ command: 'reverse', complete: true });
   expect(await move.documents(source)).toEqual(await move.documents(target));
 
+  const unproven = (await typed(move, 'status')).stdout;
+  expect(unproven).toMatch(/^return now +would be refused: no clean cosmig verify --reverse is on record$/m);
   const verify = await cosmig(move, 'verify', '--reverse');
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
+  const proven = (await typed(move, 'status')).stdout;
+  expect(proven).toMatch(/^return now +should succeed; the last cutover stopped writers for [\d.]+ s$/m);
+  expect(proven).toMatch(/^next +cosmig reverse replicates what has changed since; run cosmig\s+rollback/m);
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('committed: the source is in use')]);
   await source.items.create({ id: 'newer', customerId: 'c2', tenantId: 't2' });
 
+  const returned = (await typed(move, 'status')).stdout;
+  expect(returned).toMatch(/^way back +to the target, until/m);
+  expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   const tail = await cosmig(move, 'tail', '--until-caught-up');
   expect([tail.code, tail.stderr]).toEqual([0, expect.anything()]);
   expect((await move.documents(target)).length).toBe(31);

@@ -1,0 +1,38 @@
+/** Reads the status of a turn from its ledger, with the way back that the turns of the migration know. */
+import { must } from '../../lib/assert.ts';
+import { turnPath } from '../../spec/turns/settings-of-turn.ts';
+import { Ledger } from '../../state/ledger.ts';
+import { readOverview } from '../../state/reading/overview.ts';
+import { readTurns } from '../../state/turns/chain.ts';
+import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import { buildStatus, type Status } from './status-data.ts';
+import type { Turns } from './way-back.ts';
+
+/** Returns the status of a turn. `ledger`: the path of the first turn's ledger. */
+export function readStatus(ledger: string, number: number, nowMs: number): Status {
+  const path = turnPath(ledger, number);
+  const verified = verifyPath(path);
+  return buildStatus(path, readOverview(path), {
+    lastProof: VerifyStore.lastProof(verified),
+    isVerifying: VerifyStore.isInUse(verified),
+    turns: turnsOf(ledger, number),
+    nowMs,
+  });
+}
+
+function turnsOf(ledger: string, number: number): Turns {
+  const turns = readTurns(ledger);
+  const newest = must(turns.at(-1), 'a migration has a turn');
+  const before = newest.number === 0 ? undefined : turns[newest.number - 1];
+  return {
+    shown: must(turns[number], 'the turn was found among these'),
+    newest,
+    lastStopMs: before === undefined ? null : stopOf(before.ledger),
+  };
+}
+
+/** Returns how long the cutover of a ledger stopped the writers. */
+function stopOf(path: string): number | null {
+  using ledger = Ledger.openReadonly(path);
+  return ledger.journal.commit()?.stoppedMs ?? null;
+}

@@ -1,0 +1,106 @@
+/**
+ * The way back in a status: until when it is kept, what it costs, and what a rollback would do now. Invariant: it is made
+ * from the ledgers of the turns alone, as everything else in a status.
+ */
+import { formatCount, pluralize } from '../../lib/counting.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
+import type { TurnState } from '../../state/turns/chain.ts';
+import { formatAge, formatDuration, formatTime, isoTime, type TextRow } from '../format.ts';
+import type { StatusResult } from '../json/ledger-results.ts';
+import type { Status } from './status-data.ts';
+
+type WayBackStatus = NonNullable<StatusResult['wayBack']>;
+
+/** A proof that is older than this says little of what a rollback would find. */
+const PROOF_AGE_MAX_MS = 24 * 3600 * 1000;
+/** A reverse stream that has rested for longer has much to do while the writers are stopped. */
+const REST_MAX_MS = 15 * 60_000;
+const DAY_SECONDS = 86_400;
+
+export interface Turns {
+  /** The turn that the status shows. */
+  readonly shown: TurnState;
+  /** The newest turn, which may not have begun. */
+  readonly newest: TurnState;
+  /** How long the last cutover stopped the writers; null: not known. */
+  readonly lastStopMs: number | null;
+}
+
+/** Returns the way back of a migration; null if there is none. */
+export function wayBackOf(
+  status: Omit<Status, 'next' | 'wayBack'>,
+  { shown, newest, lastStopMs }: Turns,
+  nowMs: number,
+): WayBackStatus | null {
+  const { from } = newest;
+  if (from === null) return null;
+  const state = from.endedAtMs === null ? (newest.hasBegun ? 'in use' : 'prepared') : 'ended';
+  const isShown = shown.number === newest.number && newest.hasBegun;
+  const why =
+    state === 'ended' ? ['cosmig finish has ended it'] : isShown ? whyNot(status, nowMs) : [NOT_BEGUN];
+  const perSecond = (ru: number): number => {
+    const seconds = Math.max(1, (nowMs - Date.parse(status.began)) / 1000);
+    return isShown ? Math.round(ru / seconds) : 0;
+  };
+  return {
+    // In the words of the turn that is shown: it writes to its target.
+    leadsTo: leadsBack(newest.number) === leadsBack(shown.number) ? 'target' : 'source',
+    state,
+    keptUntil: isoTime(from.keptUntilMs),
+    returnWouldSucceed: why.length === 0,
+    why,
+    lastStopMs,
+    ruPerSecond: { source: perSecond(status.ru.source), target: perSecond(status.ru.target) },
+  };
+}
+
+const NOT_BEGUN = 'nothing has been replicated in this direction yet';
+
+/** Returns what would keep a rollback from committing now, as far as the ledger knows. */
+function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string[] {
+  const { phase, deadLetters, proof, running, seen } = status;
+  const reasons: string[] = [];
+  if (phase === 'committed') return ['it was used already'];
+  if (phase === 'new' || phase === 'copying') reasons.push('cosmig tail has not found all copies yet');
+  if (deadLetters.open > 0) reasons.push(`${pluralize(deadLetters.open, 'dead letter')} must be resolved`);
+  if (proof === null) reasons.push('no clean cosmig verify is on record');
+  else if (nowMs - Date.parse(proof.at) > PROOF_AGE_MAX_MS)
+    reasons.push('the last clean cosmig verify is more than a day old');
+  const restedMs = seen === null ? Infinity : nowMs - Date.parse(seen.at);
+  if (running === null && restedMs > REST_MAX_MS)
+    reasons.push('cosmig tail has not run for more than 15 minutes');
+  return reasons;
+}
+
+/** Returns the rows of a way back. */
+export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
+  if (wayBack === null) return [];
+  const { state, keptUntil, returnWouldSucceed, why, lastStopMs, ruPerSecond, leadsTo } = wayBack;
+  if (state === 'ended') return [['way back', 'ended by cosmig finish']];
+  const untilMs = Date.parse(keptUntil);
+  const leftMs = untilMs - nowMs;
+  const time =
+    leftMs > 0 ? `${formatAge(leftMs)} left` : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
+  const kept: TextRow = ['way back', `to the ${leadsTo}, until ${formatTime(untilMs)} (${time})`];
+  if (state === 'prepared') return [kept];
+  const stop =
+    lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
+  const now = returnWouldSucceed ? `should succeed${stop}` : `would be refused: ${why.join('; ')}`;
+  const { source, target } = ruPerSecond;
+  const day = formatCount((source + target) * DAY_SECONDS);
+  return [
+    kept,
+    ['return now', now],
+    [
+      'costs',
+      `${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average (${day} RU a day)`,
+    ],
+  ];
+}
+
+/** Returns what to do next if the way back decides it; null if the rest of the status does. */
+export function adviseWayBack(wayBack: WayBackStatus | null): string | null {
+  if (wayBack === null || wayBack.state !== 'prepared') return null;
+  // A turn that has not begun leads to the source of the turn that is shown.
+  return 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { swapValues, swapWords } from '../../../src/spec/turns/swapped-sides.ts';
+
+test.each([
+  ['committed: the target is in use', 'committed: the source is in use'],
+  ['run cosmig tail, then cosmig cutover', 'run cosmig reverse, then cosmig rollback'],
+  ['run cosmig verify --repair', 'run cosmig verify --reverse --repair'],
+  ['run cosmig verify --reverse', 'run cosmig verify'],
+  ['give --source-ru or COSMIG_TARGET_KEY', 'give --target-ru or COSMIG_SOURCE_KEY'],
+  ['the sources of "source" in shop/target', 'the targets of "source" in shop/target'],
+  ['resources and retargeting', 'resources and retargeting'],
+])('swapped sides: %s -> %s', (text, swapped) => {
+  expect(swapWords(text)).toBe(swapped);
+});
+
+test('swapped sides: a result -> its members and texts are swapped, and names stay', () => {
+  const result = {
+    ru: { source: 1, target: 2 },
+    sourceKey: ['source'],
+    id: 'target',
+    next: 'stop writers of the source',
+    list: [{ target: 'source' }],
+  };
+  expect(swapValues(result)).toEqual({
+    ru: { target: 1, source: 2 },
+    targetKey: ['source'],
+    id: 'target',
+    next: 'stop writers of the target',
+    list: [{ source: 'target' }],
+  });
+});
