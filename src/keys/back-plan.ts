@@ -87,22 +87,24 @@ export class BackPlan implements MovePlan {
   }
 }
 
+interface TurnRules {
+  readonly direction: 'back' | 'forth';
+  readonly ignoresTtl: boolean;
+  /** For a move back. */
+  readonly keyBytesMax?: number | undefined;
+}
+
 /**
  * Returns the plan of a turn after the first, and the forms in which documents are then compared. `forth` is the plan by
- * which documents get the new key, in which present values win. `keyBytesMax` is for a move back.
+ * which documents get the new key, in which present values win.
  */
 export function turnedPlans(
   forth: KeyPlan,
-  direction: 'back' | 'forth',
-  keyBytesMax?: number,
+  { direction, ignoresTtl, keyBytesMax }: TurnRules,
 ): Pick<RekeyOptions, 'plan' | 'compared'> {
-  const isDerived = forth.additionPaths.length > 0;
-  if (direction === 'back') {
-    const plan = new BackPlan(forth, keyBytesMax);
-    // The mover itself writes documents in the form in which they are compared.
-    return isDerived ? { plan, compared: { target: forth } } : { plan };
-  }
-  return isDerived
-    ? { plan: forth, compared: { source: forth, target: new BackPlan(forth) } }
-    : { plan: forth };
+  const back = new BackPlan(forth, keyBytesMax);
+  const plan = direction === 'back' ? back : forth;
+  if (forth.additionPaths.length === 0 && !ignoresTtl) return { plan };
+  const [source, target] = direction === 'back' ? [back, forth] : [forth, back];
+  return { plan, compared: { source, target, ignoresTtl } };
 }

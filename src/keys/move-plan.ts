@@ -52,3 +52,13 @@ export interface ComparedForm extends Pick<
   /** Returns the derived properties with their values; undefined if the document is compared as it is. */
   addable(values: readonly Value[]): readonly Addition[] | undefined;
 }
+
+export interface ComparedForms {
+  readonly source: ComparedForm;
+  readonly target: ComparedForm;
+  /**
+   * Whether the time to live of a document is not compared. With `--ttl remaining` the first copy has rewritten it, and
+   * the default of one container may be paused, so after the first turn it differs although nothing is wrong.
+   */
+  readonly ignoresTtl: boolean;
+}

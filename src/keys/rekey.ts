@@ -17,7 +17,7 @@ import { assert } from '../lib/assert.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
-import type { ComparedForm, MovedKey, MovePlan } from './move-plan.ts';
+import type { ComparedForms, MovedKey, MovePlan } from './move-plan.ts';
 import { putValues, removerOf } from './removal.ts';
 import { valueAt, valuesAt } from './row-inputs.ts';
 import type { Path } from './strategies/strategy.ts';
@@ -61,8 +61,8 @@ export interface RekeyOptions {
   /** How the target hashes its key. */
   readonly kind: KeyKind;
   readonly ttl: TtlMode;
-  /** In which form documents are compared, by the side; absent: in the form that `Rekey` writes. */
-  readonly compared?: { readonly [K in 'source' | 'target']?: ComparedForm };
+  /** In which forms documents of both sides are compared; absent: in the form that `Rekey` writes. */
+  readonly compared?: ComparedForms;
 }
 
 /** Returns the paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */

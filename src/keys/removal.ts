@@ -7,31 +7,28 @@ import { Remover, type RemovedPath } from './remover.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { Scalar } from '../documents/scalar.ts';
 import type { Edits } from '../documents/splice.ts';
-import { assert } from '../lib/assert.ts';
-import type { ComparedForm, MovePlan } from './move-plan.ts';
+import { assert, must } from '../lib/assert.ts';
+import type { ComparedForm, ComparedForms, MovePlan } from './move-plan.ts';
 import { isSamePath } from './path.ts';
 import type { Addition } from './plan.ts';
-import { valuesAt } from './row-inputs.ts';
+import { valueAt, valuesAt } from './row-inputs.ts';
 import type { Path } from './strategies/strategy.ts';
 
+/** What a plan or a form says of the properties to take out. */
+type Removals = Pick<MovePlan, 'additionPaths' | 'replacedPaths' | 'keptPath' | 'back'>;
+
 /** Returns what takes the properties of a plan out. It needs one value for each of `additionPaths`. */
-export function removerOf(
-  scan: PageScan,
-  {
-    additionPaths,
-    replacedPaths,
-    keptPath,
-    back,
-  }: Pick<MovePlan, 'additionPaths' | 'replacedPaths' | 'keptPath' | 'back'>,
-): Remover {
-  const removed = additionPaths.map((path): RemovedPath => {
+export function removerOf(scan: PageScan, plan: Removals): Remover {
+  return new Remover(scan, removedPaths(plan));
+}
+
+function removedPaths({ additionPaths, replacedPaths, keptPath, back }: Removals): RemovedPath[] {
+  return additionPaths.map((path) => {
     if (!replacedPaths.some((other) => isSamePath(other, path)))
       return { path, does: path === keptPath ? 'remove-copy' : 'remove' };
-    return back === undefined || keptPath === undefined
-      ? { path, does: 'leave' }
-      : { path, does: 'restore', from: keptPath };
+    const from = must(keptPath, 'a replaced value is kept at another path');
+    return { path, does: back === undefined ? 'respell' : 'restore', from };
   });
-  return new Remover(scan, removed);
 }
 
 /** Puts the value of each addition at the index of its path, and undefined everywhere else. */
@@ -54,21 +51,33 @@ export class FormEdits {
   readonly #form: ComparedForm;
   readonly #inputs: readonly number[];
   readonly #remover: Remover;
+  /** The value for each addition path, then the one for `ttl`. */
   readonly #values: Array<Scalar | undefined>;
+  readonly #ignoresTtl: boolean;
 
-  /** Precondition: the scan looks for the paths of the form. */
-  constructor(scan: PageScan, form: ComparedForm) {
+  /** Precondition: the scan looks for the paths of both forms. */
+  constructor(scan: PageScan, compared: ComparedForms, side: 'source' | 'target') {
+    const form = compared[side];
     this.#scan = scan;
     this.#form = form;
     this.#inputs = form.inputs.map((path) => scan.nodeAt(path));
-    this.#remover = removerOf(scan, form);
-    this.#values = form.additionPaths.map(() => undefined);
+    this.#ignoresTtl = compared.ignoresTtl;
+    this.#remover = new Remover(scan, [...removedPaths(form), { path: ['ttl'], does: 'remove-copy' }]);
+    this.#values = [...form.additionPaths, 'ttl'].map(() => undefined);
   }
 
   plan(row: number, edits: Edits): void {
+    const { additionPaths } = this.#form;
     const additions = this.#form.addable(valuesAt(this.#scan, row, this.#inputs));
     if (additions === undefined) return;
-    putValues(additions, this.#form.additionPaths, this.#values);
+    putValues(additions, additionPaths, this.#values);
+    if (this.#ignoresTtl) this.#values[additionPaths.length] = this.#ttlOf(row);
     this.#remover.plan(row, this.#values, edits);
+  }
+
+  /** Returns the `ttl` of a document if it expires with it. Any other value of this name is never rewritten. */
+  #ttlOf(row: number): number | undefined {
+    const ttl = valueAt(this.#scan, row, this.#scan.nodes.ttl);
+    return typeof ttl === 'number' && Number.isInteger(ttl) && ttl > 0 ? ttl : undefined;
   }
 }

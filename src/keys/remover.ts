@@ -2,7 +2,7 @@
  * Plans the edits that take derived properties out of a document. Invariant: the members that stay keep their bytes and
  * their order, and an object is taken out with its last member only if it lies above a property that is derived.
  */
-import { assert } from '../lib/assert.ts';
+import { assert, must } from '../lib/assert.ts';
 import { decodeScalar, isComposite, type Scalar } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { Edits } from '../documents/splice.ts';
@@ -11,11 +11,11 @@ import type { Path } from './strategies/strategy.ts';
 /**
  * What happens to a property: `remove` takes it out if it has the given value, written as JSON.stringify writes it;
  * `remove-copy` takes it out if it has the given value in any spelling; `restore` replaces its value by the text at
- * `from`, or takes it out if nothing is there; `leave` leaves it.
+ * `from`, or takes it out if nothing is there; `respell` does so only if the text at `from` is the same value.
  */
 export type RemovedPath =
-  | { readonly path: Path; readonly does: 'remove' | 'remove-copy' | 'leave' }
-  | { readonly path: Path; readonly does: 'restore'; readonly from: Path };
+  | { readonly path: Path; readonly does: 'remove' | 'remove-copy' }
+  | { readonly path: Path; readonly does: 'restore' | 'respell'; readonly from: Path };
 
 interface Branch {
   readonly name: string;
@@ -42,7 +42,7 @@ export class Remover {
   constructor(scan: PageScan, paths: readonly RemovedPath[]) {
     this.#scan = scan;
     this.#paths = paths;
-    this.#from = paths.map((one) => (one.does === 'restore' ? scan.nodeAt(one.from) : -1));
+    this.#from = paths.map((one) => ('from' in one ? scan.nodeAt(one.from) : -1));
     paths.forEach(({ path }, leaf) => {
       let branches = this.#branches;
       path.forEach((name, i) => {
@@ -90,17 +90,17 @@ export class Remover {
   #property({ node, leaf }: Branch, { row, values, edits }: Job): Member | 'derived' | undefined {
     const scan = this.#scan;
     const [start, end] = [scan.start(row, node), scan.end(row, node)];
-    const { does } = this.#paths[leaf] ?? { does: 'leave' };
+    const { does } = must(this.#paths[leaf], 'a leaf has its path');
     const value = values[leaf];
     if (start === 0) return value === undefined ? undefined : 'derived';
     switch (does) {
-      case 'leave':
-        return undefined;
+      case 'respell':
       case 'restore': {
         const from = this.#from[leaf] ?? -1;
-        const old = scan.start(row, from);
-        if (old === 0) return memberOf(scan.page, start, end);
-        edits.add(start, end, scan.page.toString('utf8', old, scan.end(row, from)));
+        const old = { start: scan.start(row, from), end: scan.end(row, from) };
+        if (does === 'respell' && !areSame(scan.page, { start, end }, old)) return undefined;
+        if (old.start === 0) return memberOf(scan.page, start, end);
+        edits.add(start, end, scan.page.toString('utf8', old.start, old.end));
         return undefined;
       }
       default:
@@ -145,6 +145,13 @@ function isValue(
     does === 'remove-copy' ||
     page.toString('latin1', start, end) === JSON.stringify(value)
   );
+}
+
+/** Returns whether two texts of a page are the same value; false if one is missing, an object or an array. */
+function areSame(page: Buffer, one: Member, other: Member): boolean {
+  if (one.start === 0 || other.start === 0) return false;
+  if (isComposite(page, one.start) || isComposite(page, other.start)) return false;
+  return decodeScalar(page, one.start, one.end) === decodeScalar(page, other.start, other.end);
 }
 
 /** Returns the member whose value is in the page from `start` to `end`. */

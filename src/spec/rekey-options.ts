@@ -43,7 +43,7 @@ export function rekeyOptionsOf(
 
 /** Returns the plan of the turn, and the forms in which documents are compared. */
 function plansOf(
-  { turn, ...spec }: MigrationSpec,
+  spec: MigrationSpec,
   {
     source,
     target,
@@ -54,13 +54,16 @@ function plansOf(
     readonly limited: { readonly keyBytesMax?: number };
   },
 ): Pick<RekeyOptions, 'plan' | 'compared'> {
+  const { turn } = spec;
   if (turn === undefined) return { plan: planFor(spec, source.keyPaths, limited) };
+  const ignoresTtl = spec.ttl === 'remaining';
   if (!leadsBack(turn.number)) {
     const plan = planFor(spec, source.keyPaths, { ...limited, presentWins: true });
-    return turnedPlans(plan, 'forth', limited.keyBytesMax);
+    return turnedPlans(plan, { direction: 'forth', ignoresTtl });
   }
   const { keyPaths } = must(target, 'the containers of a turn back exist');
-  return turnedPlans(planFor(spec, keyPaths, { presentWins: true }), 'back', limited.keyBytesMax);
+  const forth = planFor(spec, keyPaths, { presentWins: true });
+  return turnedPlans(forth, { direction: 'back', ignoresTtl, ...limited });
 }
 
 /** Returns the path of the property that marks deleted documents; null when deletes are detected in another way. */

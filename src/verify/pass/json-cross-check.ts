@@ -31,12 +31,12 @@ export class JsonCrossCheck {
   /** `cut`: the system properties to leave out. A document from a feed has others than one from a point read. */
   constructor(
     side: SideName,
-    { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>,
+    { plan, ttl, compared }: Pick<RekeyOptions, 'plan' | 'ttl' | 'compared'>,
     cut: readonly string[] = SYSTEM_PROPERTIES,
   ) {
     this.#key = side === 'source' ? plan.sourcePaths : (plan.identity ?? plan.sourcePathsInTarget);
     // A `ttl` that the mover rewrites is left out: the times of expiry are compared instead (expiry.ts).
-    const rewritten = ttl.mode === 'restart' ? [] : [['ttl']];
+    const rewritten = ttl.mode === 'restart' && compared?.ignoresTtl !== true ? [] : [['ttl']];
     this.#omitted = [...cut.map((name) => [name]), ...plan.additionPaths, ...rewritten];
   }
 

@@ -39,14 +39,15 @@ export interface RowOptions {
 
 /** Returns whether copies must expire with their originals, so that the instants of expiry are compared. */
 export function comparesInstants({ rekey, isEndless = false }: RowOptions): boolean {
+  if (rekey.compared?.ignoresTtl === true) return false;
   return rekey.ttl.mode === 'remaining' || isEndless;
 }
 
 /** Returns the paths that the scan must find in each document. */
 export function rowPaths({ rekey, marker }: RowOptions): readonly Path[] {
-  const { source, target } = rekey.compared ?? {};
-  const compared = [source, target].flatMap((form) => form?.inputs ?? []);
-  return [...rekeyPaths(rekey.plan), ...compared, ...(marker === null ? [] : [marker])];
+  const { compared } = rekey;
+  const forms = compared === undefined ? [] : [...compared.source.inputs, ...compared.target.inputs];
+  return [...rekeyPaths(rekey.plan), ...forms, ...(marker === null ? [] : [marker])];
 }
 
 /**
@@ -94,9 +95,9 @@ export class SourceRows {
     this.#scan = scan;
     this.#options = options;
     this.#rekey = new Rekey(scan, options.rekey);
-    this.#form = compared?.source === undefined ? undefined : new FormEdits(scan, compared.source);
+    this.#form = compared && new FormEdits(scan, compared, 'source');
     this.#marker = options.marker === null ? undefined : scan.nodeAt(options.marker);
-    this.#isCarried = plan.additionPaths.length === 0 && ttl.mode === 'restart';
+    this.#isCarried = plan.additionPaths.length === 0 && ttl.mode === 'restart' && compared === undefined;
     // An entry of the kernel has no instant, and the kernel does not look for what is missing in the source key.
     const isForKernel = this.#isCarried && !comparesInstants(options) && plan.back?.refusesMissing !== true;
     this.nameNodes = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
@@ -125,8 +126,9 @@ export class SourceRows {
     const { words } = this;
     const rekey = this.#rekey;
     this.#row = row;
-    this.expiry = sourceExpiry(this.#scan, row, this.#options.rekey.ttl);
-    const verdict = rekey.read(row, markingTs(this.expiry));
+    const expiry = sourceExpiry(this.#scan, row, this.#options.rekey.ttl);
+    this.expiry = comparesInstants(this.#options) ? expiry : undefined;
+    const verdict = rekey.read(row, markingTs(expiry));
     words.set(rekey.hashes);
     words.fill(0, CONTENT);
     this.sizeBytes = 0;
@@ -155,7 +157,6 @@ export class SourceRows {
     }
     this.#edits.clear();
     this.#form.plan(this.#row, this.#edits);
-    if (this.expiry !== undefined) markTtl(this.#scan, this.#row, this.#edits);
     spliceDocument(this.#out, this.#scan, this.#row, this.#edits);
     return this.#out.view();
   }
@@ -195,7 +196,7 @@ export class TargetRows {
     const identity = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
     const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
     const isComputed = plan.identity !== undefined;
-    this.#form = compared?.target === undefined ? undefined : new FormEdits(scan, compared.target);
+    this.#form = compared && new FormEdits(scan, compared, 'target');
     this.#slotNodes = isComputed ? slot : undefined;
     this.nameNodes = isComputed ? [id] : [id, ...identity, ...slot];
     const isForKernel = !isComputed && this.#form === undefined && !comparesInstants(options);
@@ -241,21 +242,14 @@ export class TargetRows {
     const scan = this.#scan;
     this.#edits.clear();
     this.#form?.plan(row, this.#edits);
-    if (this.#options.rekey.ttl.mode === 'remaining' && ownTtl(scan, row) !== undefined)
-      markTtl(scan, row, this.#edits);
+    const { ttl, compared } = this.#options.rekey;
+    const marksTtl = ttl.mode === 'remaining' && compared?.ignoresTtl !== true;
+    if (marksTtl && ownTtl(scan, row) !== undefined)
+      this.#edits.add(scan.start(row, scan.nodes.ttl), scan.end(row, scan.nodes.ttl), String(TTL_MARK));
     this.#out.clear();
     spliceDocument(this.#out, scan, row, this.#edits);
     return this.#out.view();
   }
-}
-
-/** Writes TTL_MARK as the `ttl` of a document, in place of its own or after all other properties. */
-function markTtl(scan: PageScan, row: number, edits: Edits): void {
-  const { ttl, document } = scan.nodes;
-  const [start, end] = [scan.start(row, ttl), scan.end(row, ttl)];
-  if (start !== 0) return edits.add(start, end, String(TTL_MARK));
-  const last = scan.end(row, document) - 1;
-  return edits.add(last, last, `,"ttl":${TTL_MARK}`);
 }
 
 /** Returns the size in bytes of a row's document without the system properties. */

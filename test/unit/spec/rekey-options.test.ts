@@ -61,6 +61,9 @@ test('rekey options of a turn back -> the key of the document goes back, with th
     plan: { sourcePaths: [['pk']], targetPaths: [['tenant']] },
   });
   expect(again.plan.presentPaths).toEqual([['tenant']]);
+  expect([back.compared?.ignoresTtl, again.compared?.ignoresTtl]).toEqual([false, false]);
+  const remaining = { ...specOf({ ttl: 'remaining' }), turn: { number: 1, previous: '/before' } };
+  expect(rekeyOptionsOf(remaining, containers.new, containers.old).compared?.ignoresTtl).toBe(true);
 });
 
 test('rekey options: derived key replaces the source key -> refused unless it is kept', () => {

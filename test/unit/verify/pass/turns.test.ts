@@ -19,7 +19,7 @@ const PLANS: ReadonlyArray<Partial<PlanOptions>> = [
   { derive: ['/k/pk={b}', '/q={id|hash:8}'], partitionKey: ['/k/pk', '/q'], missingKey: 'dead-letter' },
   { derive: ['/a={a|default:none}-{b}'], keepSourceKeyAs: '/old' },
 ];
-const TTLS: readonly TtlMode[] = [{ mode: 'restart' }];
+const TTLS: readonly TtlMode[] = [{ mode: 'restart' }, { mode: 'remaining', defaultTtl: 100 }];
 
 const value = fc.constantFrom('"x"', '"\\u0078"', '1.0', '7', 'null', '[1]', '{}');
 const member = (name: string): fc.Arbitrary<string | undefined> =>
@@ -97,7 +97,7 @@ describe.each(PLANS)('%o', (options) => {
     let equal = 0;
     const check = (bodies: readonly string[], ttl: TtlMode): void => {
       const pairs = pairsOf(bodies, ttl);
-      const turned = turnedPlans(forth, direction);
+      const turned = turnedPlans(forth, { direction, ignoresTtl: ttl.mode === 'remaining' });
       const kind = turned.plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2';
       const rekey: RekeyOptions = { ...turned, kind, ttl };
       const [olds, nows] = [pairs.map(({ old }) => old), pairs.map(({ now }) => now)];
