@@ -144,7 +144,7 @@ function isOurs({ headers: { host = '', origin }, socket: { localPort } }: Incom
   const names = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${localPort}`);
   return (
     names.includes(host.toLowerCase()) &&
-    (origin === undefined || names.includes(origin.slice('http://'.length)))
+    (origin === undefined || names.some((name) => origin === `http://${name}`))
   );
 }
 

@@ -68,6 +68,11 @@ function gate({ status, report }: MigrationFacts): Condition[] {
       is: hasPassed ? 'met' : lag === null ? 'open' : lag <= LAG_MAX_S ? 'met' : 'unmet',
       note: hasPassed || lag === null ? '' : `${lag} s behind`,
     },
+    {
+      name: 'the comparison is permitted and fits into the deadline',
+      is: hasPassed ? 'met' : 'open',
+      note: hasPassed ? '' : 'the cutover checks it',
+    },
   ];
 }
 

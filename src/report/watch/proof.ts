@@ -14,7 +14,11 @@ export function proof(facts: MigrationFacts): Markup {
     status.proof === null
       ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
       : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
-  return markup`<h2>Proof</h2>${last}${comparing === null || isDecided ? null : comparison(facts)}`;
+  const isDue = status.ranges.some(({ sweepPending }) => sweepPending) && !isDecided;
+  const due = isDue
+    ? markup`<p class="caution">Deletes may have been missed. A full cosmig verify finds them; without it a cutover compares every document while writers are stopped.</p>`
+    : null;
+  return markup`<h2>Proof</h2>${last}${due}${comparing === null || isDecided ? null : comparison(facts)}`;
 }
 
 function comparison({ comparing }: MigrationFacts): Markup | null {

@@ -132,6 +132,7 @@ describe('who is answered', () => {
     ['another port', { host: '127.0.0.1:1' }],
     ['a page of another site', { host: '127.0.0.1:PORT', origin: 'http://evil.example' }],
     ['a page of another port', { host: '127.0.0.1:PORT', origin: 'http://127.0.0.1:1' }],
+    ['a page of another scheme', { host: '127.0.0.1:PORT', origin: 'abcd://127.0.0.1:PORT' }],
     ['a page of no site', { host: '127.0.0.1:PORT', origin: 'null' }],
   ])('%s -> 403 for the page, its events and the metrics', async (_what, headers) => {
     const { url } = await start();

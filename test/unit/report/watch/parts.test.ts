@@ -5,7 +5,7 @@ import { partsOf, watchPage } from '../../../../src/report/watch/page.ts';
 import { readFacts, type Facts } from '../../../../src/report/watch/facts.ts';
 import { NO_LOAD } from '../../../helpers/run-load.ts';
 import { readTags } from '../plan/tags.ts';
-import { openLedger, temporaryFolder, NOW_MS } from '../../state/making.ts';
+import { beginLease, openLedger, temporaryFolder, NOW_MS } from '../../state/making.ts';
 import { copying, factsOf } from './making.ts';
 
 const ATTACK = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\u0000`;
@@ -44,6 +44,59 @@ describe('page', () => {
     const now = textIn(partsIn(readFacts(path, NOW_MS + 120_000))['now']);
     expect(now).toContain('cosmig copy was killed or crashed');
     expect(now).toContain('cosmig copy continues with 1 range');
+  });
+
+  test('a cutover whose writers are stopped -> for how long, first of all, and its gate as passed', () => {
+    const facts = factsOf((ledger) => {
+      beginLease(ledger, { phase: 'tail' });
+      ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+      ledger.runs.begin({ command: 'cutover', pid: 1, nowMs: NOW_MS });
+      ledger.migration.enter({ phase: 'ready' }, NOW_MS);
+      ledger.migration.enter({ phase: 'fencing' }, NOW_MS + 10_000);
+      const steps = [{ name: 'comparing', atMs: NOW_MS + 20_000 }];
+      ledger.runs.report({
+        atMs: NOW_MS + 59_000,
+        ...NO_LOAD,
+        steps,
+        lagSeconds: 1,
+        waitsFor: null,
+        expected: 9,
+      });
+    });
+    const parts = partsIn(facts);
+    expect(textIn(parts['now'])).toContain(
+      'Cutover: comparing both sides The writers of the application have been stopped for 50 s.',
+    );
+    expect(parts['now']).toContain('class="stages at-cutover"');
+    const { cutover = '' } = parts;
+    expect([cutover.match(/class="met"/g)?.length, cutover.match(/class="(?:un|)open"/g)]).toEqual([
+      4,
+      ['class="open"'],
+    ]);
+  });
+
+  test.each([
+    ['service', 'cosmig copy failed at 00:05 UTC', 'The service refused a request', 'alarm'],
+    ['not-ready', 'cosmig copy failed at 00:05 UTC', 'A condition was not met.', 'alarm'],
+    ['canceled', 'No run since 00:05 UTC', 'cosmig copy continues', 'idle'],
+  ])('a run that ended: %s -> says so, with the reason', (outcome, title, detail, mood) => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    copying(ledger);
+    const midnightMs = Math.ceil(NOW_MS / 86_400_000) * 86_400_000;
+    ledger.runs.end(1, { outcome, nowMs: midnightMs + 300_000 });
+    ledger.close();
+    const { now = '' } = partsIn(readFacts(path, midnightMs + 600_000));
+    expect(textIn(now)).toContain(title);
+    expect(textIn(now)).toContain(detail);
+    expect(now).toContain(`class="headline ${mood}"`);
+    // On another day the day is needed.
+    expect(textIn(partsIn(readFacts(path, midnightMs + 90_000_000))['now'])).toMatch(/\d\d-\d\d 00:05 UTC/);
+  });
+
+  test('deletes that no feed has shown -> a comparison is due', () => {
+    const facts = factsOf((ledger) => beginLease(ledger, { phase: 'tail', sweepPending: true }));
+    expect(textIn(partsIn(facts)['proof'])).toContain('Deletes may have been missed.');
   });
 
   test('texts from documents and settings -> shown as text', () => {
