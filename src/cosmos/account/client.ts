@@ -36,7 +36,7 @@ export interface AccountOptions {
   readonly serviceTime?: ServiceTime;
 }
 
-/** A client of one account. Disposing of it ends the SDK's own timers. */
+/** A client of one account. Disposing of it closes our own connections, and ends the SDK's own timers. */
 export class Account implements Disposable {
   readonly endpoint: string;
   readonly client: CosmosClient;
@@ -57,7 +57,7 @@ export class Account implements Disposable {
       agent === undefined || url.protocol !== 'http:' || isLoopback(url.hostname),
       'plain http is for loopback addresses only',
     );
-    this.transport = new ByteTransport(httpClient ?? createDefaultHttpClient());
+    this.transport = new ByteTransport(httpClient ?? createDefaultHttpClient(), clock);
     this.sendsItself = httpClient === undefined;
     this.clock = clock;
     this.serviceTime = options.serviceTime ?? new ServiceTime(clock);
@@ -84,6 +84,7 @@ export class Account implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.transport.close();
     this.client.dispose();
   }
 

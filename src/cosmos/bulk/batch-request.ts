@@ -33,6 +33,8 @@ export type BatchResult =
        * it.
        */
       readonly bytes: Buffer;
+      /** Returns the memory of `bytes`. Called at most once, when they are no longer needed. */
+      readonly free: () => void;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;
     }
@@ -80,8 +82,8 @@ export async function sendBatch(
   const { reply } = exchange;
   const outcomes = readOutcomes(reply, batch, replies);
   if (!Array.isArray(outcomes)) return { answered: false, trouble: outcomes };
-  const { body: bytes, chargeRu, sessionToken } = reply;
-  return { answered: true, outcomes, bytes, chargeRu, sessionToken };
+  const { body: bytes, free, chargeRu, sessionToken } = reply;
+  return { answered: true, outcomes, bytes, free, chargeRu, sessionToken };
 }
 
 function readOutcomes(

@@ -147,7 +147,11 @@ export class BatchExecutor<D> {
       },
       replies,
     );
-    if (result.answered) body.free();
+    if (result.answered) {
+      body.free();
+      // The outcomes have been read. Only documents that were read are still needed.
+      if (!isReading) result.free();
+    }
     side.sessions.add(result.answered ? result.sessionToken : result.trouble.sessionToken);
     return result;
   }

@@ -8,7 +8,6 @@
  * Invariant: the token never leaves this process; bytes in are bytes out; a reply is whole or a failure; the SDK sees
  * no network failure that it would retry by itself, so only our own code retries.
  */
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import {
   createHttpHeaders,
@@ -18,17 +17,15 @@ import {
 } from '@azure/core-rest-pipeline';
 import { assert, must } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../spec/connection.ts';
+import { HttpSockets } from './http-sockets.ts';
+import { CutShort, REPLY_BYTES_MAX, type RawReply } from './raw-reply.ts';
 import { DATE, type Differing, type SignedRequest } from './signed-requests.ts';
 
 /** The header with the token of the passage. The transport removes it before it sends anything. */
 export const PASSAGE_HEADER = 'x-cosmig-passage';
 
-/**
- * The longest reply. A page has at most 4 MB, or more if a single transaction is larger (fact SVC-8). A reply beyond
- * this limit is a mistake.
- */
-const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 /** Memory to reserve after the first piece of a reply that has no content-length. */
 const UNKNOWN_BYTES = 1024 * 1024;
 /** Pooled memory for the pages of all ranges that are read at once. The garbage collector frees what exceeds it. */
@@ -41,25 +38,6 @@ const HEADERS_FOR_SDK = [
   'x-ms-retry-after-ms',
   'www-authenticate',
 ] as const;
-
-/** The reply ended before its announced length, or exceeded REPLY_BYTES_MAX. */
-export class CutShort extends Error {
-  override readonly name = 'CutShort';
-
-  constructor() {
-    super('the reply is not as long as it should be');
-  }
-}
-
-/** A whole reply of the service, unchanged. */
-export interface RawReply {
-  readonly status: number;
-  /** Returns the header with this lower-case name. */
-  header(name: string): string | undefined;
-  readonly body: Buffer;
-  /** Returns the memory of the body for other replies. Called at most once, when the body is no longer needed. */
-  readonly free: () => void;
-}
 
 /** What to send in a passage, and whether the SDK sees the reply. */
 export interface Parcel {
@@ -109,11 +87,13 @@ interface Resend extends Differing {
 export class ByteTransport implements HttpClient {
   readonly #inner: HttpClient;
   readonly #memory = new BufferPool(MEMORY);
+  readonly #sockets: HttpSockets;
   readonly #open = new Map<string, Passage>();
   #opened = 0;
 
-  constructor(inner: HttpClient) {
+  constructor(inner: HttpClient, clock: Clock) {
     this.#inner = inner;
+    this.#sockets = new HttpSockets(clock);
   }
 
   /** Number of open passages. Tests use it to find a passage that was not closed. */
@@ -143,16 +123,23 @@ export class ByteTransport implements HttpClient {
   /** Sends the bytes of a passage with a request that the SDK signed earlier; throws network errors unchanged. */
   async resend(signed: SignedRequest, passage: Passage, { signal, ...differing }: Resend): Promise<void> {
     const { body } = passage;
-    assert(body !== undefined && !passage.sent, 'a write is sent once');
-    passage.sent = true;
+    assert(!passage.sent, 'a passage is sent once without the SDK');
     passage.signedAt = signed.date;
     try {
-      const incoming = await signed.send(asBuffer(body), differing, signal);
-      passage.reply = await readReply(asResponse(incoming), this.#memory);
+      passage.reply = await this.#sockets.send({
+        ...signed.requestFor(body === undefined ? undefined : asBuffer(body), differing),
+        onSend: () => (passage.sent = true),
+        signal,
+      });
     } catch (error) {
       passage.failure = error;
       throw error;
     }
+  }
+
+  /** Closes the connections that are not the SDK's. */
+  close(): void {
+    this.#sockets.close();
   }
 
   async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
@@ -217,15 +204,6 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
 type Incoming = Pick<PipelineResponse, 'status' | 'readableStreamBody' | 'bodyAsText'> & {
   readonly header: (name: string) => string | undefined;
 };
-
-function asResponse(incoming: IncomingMessage): Incoming {
-  const { statusCode: status = 0, headers } = incoming;
-  const header = (name: string): string | undefined => {
-    const value = headers[name];
-    return typeof value === 'object' ? value.join() : value;
-  };
-  return { status, header, readableStreamBody: incoming };
-}
 
 async function readReply(response: Incoming, memory: BufferPool): Promise<RawReply> {
   const { status, header } = response;

@@ -21,11 +21,12 @@ import { clockOffBy } from '../account/service-time.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
 import type { ServiceTime } from '../account/service-time.ts';
-import type { Parcel, Passage, RawReply } from './byte-transport.ts';
+import type { Parcel, Passage } from './byte-transport.ts';
+import type { RawReply } from './raw-reply.ts';
 import type { ContainerName } from '../../spec/input/values.ts';
 import { messageIn } from './service-message.ts';
 import { INTENDED, SameContainer, type IntendedContainer, type NamedContainer } from './same-container.ts';
-import { SignedRequests } from './signed-requests.ts';
+import { SignedRequests, type Differing } from './signed-requests.ts';
 
 export type { ContainerName };
 
@@ -141,24 +142,19 @@ export class ContainerRequests {
 
   /** Requests one page of a feed or of a query. */
   async feed(call: FeedCall): Promise<Exchange> {
-    const { what, part, rangeId, query } = call;
     using _sent = this.inFlight.begin(0);
-    const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
-    const exchange = await pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
-      await this.#context.queryFeed({
-        path: `/${encodeURI(this.#link)}/${what}`,
-        resourceType,
-        resourceId: this.#link,
-        resultFn: () => [],
-        // Without a query the SDK reads the feed, although its types require a text.
-        query: query as unknown as string,
-        options: { ...call.options, initialHeaders: this.#headersOf(passage), abortSignal: signal },
-        diagnosticNode: newNode(),
-        ...(rangeId === undefined ? {} : { partitionKeyRangeId: rangeId }),
-        ...(part === undefined ? {} : { startEpk: part.min, endEpk: part.max }),
-      });
+    const send: Send = async (passage, signal) => this.#queryFeed(call, passage, signal);
+    const { what, query, rangeId } = call;
+    const { accessCondition, maxItemCount, sessionToken, ...fixed } = call.options;
+    if (what !== 'docs' || query !== undefined || accessCondition?.type === 'IfMatch')
+      return await this.#checked(await pass(this.#account, call, { access: 'read' }, send), call);
+    const isInSession = sessionToken !== undefined;
+    return await this.#sendSigned(call, {
+      kind: JSON.stringify(['feed', isInSession, accessCondition !== undefined, fixed, call.part]),
+      differing: { rangeId, sessionToken, ifNoneMatch: accessCondition?.condition, itemsMax: maxItemCount },
+      parcel: { access: 'read' },
+      send,
     });
-    return await this.#checked(exchange, call);
   }
 
   /** How often the service has refused a signature that it had accepted before. */
@@ -168,24 +164,35 @@ export class ContainerRequests {
 
   /** Sends a ready-made body of operations to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
-    using _sent = this.inFlight.begin(call.body.length);
-    let { exchange, isUsed } = await this.#sendBatch(call);
+    const { body, rangeId, sessionToken } = call;
+    using _sent = this.inFlight.begin(body.length);
+    return await this.#sendSigned(call, {
+      kind: kindOf(call),
+      differing: { rangeId, sessionToken },
+      parcel: { access: 'write', body },
+      send: async (passage, signal) => this.#bulk(call, passage, signal),
+    });
+  }
+
+  /** Sends a request with an earlier signature if there is one, and otherwise through the SDK. */
+  async #sendSigned(call: Call, signable: Signable): Promise<Exchange> {
+    let { exchange, isUsed } = await this.#sendOnce(call, signable);
     // A refused request was not tried. The SDK signs it again.
     if (isUsed && !exchange.ok && exchange.trouble.status === 401) {
       this.#signaturesRefused += 1;
       this.#signed?.forget();
-      ({ exchange } = await this.#sendBatch(call));
+      ({ exchange } = await this.#sendOnce(call, signable));
     }
     // The SDK makes the next request itself: it may find another region, key or token.
     if (!exchange.ok) this.#signed?.forget();
-    return await this.#checked(exchange, call);
+    return this.#checked(exchange, call);
   }
 
-  /** Sends a batch. `isUsed`: whether its signature was used for an earlier batch already. */
-  async #sendBatch(call: BatchCall): Promise<{ readonly exchange: Exchange; readonly isUsed: boolean }> {
-    const { body, rangeId, sessionToken } = call;
-    const kind = kindOf(call);
-    const parcel = { access: 'write', body } as const;
+  /** Sends a request. `isUsed`: whether its signature was used for an earlier request already. */
+  async #sendOnce(
+    call: Call,
+    { kind, differing, parcel, send }: Signable,
+  ): Promise<{ readonly exchange: Exchange; readonly isUsed: boolean }> {
     let isAgain = false;
     let isUsed = false;
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
@@ -195,12 +202,33 @@ export class ContainerRequests {
       const signed = this.#signed?.find(kind);
       isUsed = signed !== undefined;
       if (signed !== undefined)
-        return this.#account.transport.resend(signed, passage, { rangeId, sessionToken, signal });
-      await this.#bulk(call, passage, signal);
+        return this.#account.transport.resend(signed, passage, { ...differing, signal });
+      await send(passage, signal);
       const { request, reply } = passage;
-      if (request !== undefined && reply?.status === 200) this.#signed?.keep(kind, request);
+      if (request !== undefined && (reply?.status === 200 || reply?.status === 304))
+        this.#signed?.keep(kind, request);
     });
     return { exchange, isUsed };
+  }
+
+  async #queryFeed(
+    { what, part, rangeId, query, options }: FeedCall,
+    passage: Passage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
+    await this.#context.queryFeed({
+      path: `/${encodeURI(this.#link)}/${what}`,
+      resourceType,
+      resourceId: this.#link,
+      resultFn: () => [],
+      // Without a query the SDK reads the feed, although its types require a text.
+      query: query as unknown as string,
+      options: { ...options, initialHeaders: this.#headersOf(passage), abortSignal: signal },
+      diagnosticNode: newNode(),
+      ...(rangeId === undefined ? {} : { partitionKeyRangeId: rangeId }),
+      ...(part === undefined ? {} : { startEpk: part.min, endEpk: part.max }),
+    });
   }
 
   async #bulk(
@@ -251,6 +279,17 @@ export class ContainerRequests {
     const { status, substatus } = exchange.trouble;
     return status === 404 && (substatus === 0 || substatus === 1003) ? 'missing' : 'unknown';
   }
+}
+
+/** Sends a request through the SDK. */
+type Send = (passage: Passage, signal: AbortSignal) => Promise<void>;
+
+/** A request that may be sent with the signature of an earlier request of its kind. */
+interface Signable {
+  readonly kind: string;
+  readonly differing: Differing;
+  readonly parcel: Parcel & { readonly access: Access };
+  readonly send: Send;
 }
 
 /** Names the kind of a batch. Batches of one kind have the same headers, except those that differ for each batch. */

@@ -5,7 +5,7 @@
  */
 import { PageError } from '../../documents/page-error.ts';
 import { ServiceError } from '../../lib/errors.ts';
-import { CutShort } from './byte-transport.ts';
+import { CutShort } from './raw-reply.ts';
 
 /**
  * - throttled: not done; the service asks us to wait

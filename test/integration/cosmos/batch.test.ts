@@ -182,12 +182,14 @@ describe.each([{ before: 0 }, { before: 1 }])(
       await using gone = await ContainerLab.open();
       await sendOthers(gone);
       await gone.close();
-      // A socket that was open may have carried it; one that could not be opened has not.
+      // A socket that was open may have carried it, unless its end has arrived; one that could not be opened has not.
       const kindOf = async (): Promise<unknown> => {
         const result = await gone.send([create('x')]);
         return result.answered || result.trouble.kind;
       };
-      expect(await kindOf()).toBe('ambiguous');
+      // Both the SDK and our own transport have had a socket.
+      for (let socket = 0; socket < 2; socket += 1)
+        expect(['ambiguous', 'transient']).toContain(await kindOf());
       expect(await kindOf()).toBe('transient');
     });
 

@@ -5,6 +5,7 @@
 import { Agent, createServer, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { PriorityLevel } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
@@ -126,7 +127,7 @@ test("a batch -> the SDK's own request", async () => {
   });
 });
 
-describe('a batch that is sent with the signature of another', () => {
+describe('a request that is sent with the signature of another', () => {
   const given = { signal, minimalReply: true } as const;
   const body = (text: string): Buffer => Buffer.from(`["${text}"]`);
 
@@ -191,6 +192,78 @@ describe('a batch that is sent with the signature of another', () => {
       );
       expect(sent.map((one) => one.body)).toEqual(calls.map((call) => call.body.toString()));
     } finally {
+      close();
+    }
+  });
+
+  test("pages of a feed -> differ from the SDK's request in range, session, position and size only", async () => {
+    const { seen, endpoint, close } = await listening(() => 200);
+    try {
+      const name = { database: 'my shop', container: 'órders' };
+      const latest = { useLatestVersionFeed: true, priorityLevel: PriorityLevel.Low };
+      const all = { useAllVersionsAndDeletesFeed: true };
+      const at = (condition: string) => ({ accessCondition: { type: 'IfNoneMatch', condition } }) as const;
+      const inSession = (sessionToken: string) => ({ sessionToken, consistencyLevel: 'Session' }) as const;
+      const part = { min: '', max: '3F' };
+      const feed = { signal, what: 'docs' } as const;
+      const calls = [
+        { ...feed, rangeId: '7', options: { ...latest, maxItemCount: 1000 } },
+        { ...feed, rangeId: '8', options: { ...latest, maxItemCount: 77 } },
+        { ...feed, rangeId: '7', options: { ...latest, ...at('"1"'), maxItemCount: 1000 } },
+        { ...feed, rangeId: '18', options: { ...latest, ...at('"22"'), maxItemCount: 1000 } },
+        { ...feed, rangeId: '7', options: { ...latest, ...at('"1"'), ...inSession('7:-1#3') } },
+        { ...feed, rangeId: '8', options: { ...latest, ...at('*'), ...inSession('8:-1#44') } },
+        { ...feed, rangeId: '7', part, options: { ...all, ...at('"1"') } },
+        { ...feed, rangeId: '7', part, options: { ...all, ...at('"2"') } },
+        { ...feed, rangeId: '7', part: { min: '3F', max: 'FF' }, options: { ...all, ...at('"2"') } },
+        { ...feed, rangeId: '7', options: { ...all, ...at('"2"') } },
+      ];
+      using account = new Account({ endpoint, key: 'a2V5' });
+      let signed = 0;
+      const open = account.transport.sendRequest.bind(account.transport);
+      account.transport.sendRequest = async (request) => {
+        signed += 1;
+        return open(request);
+      };
+      const requests = new ContainerRequests(account, name);
+      for (const call of calls) expect(await requests.feed(call)).toMatchObject({ ok: true });
+      expect(signed).toBe(6);
+      const sent = seen.splice(0);
+      for (const call of calls) {
+        using fresh = new Account({ endpoint, key: 'a2V5' });
+        await new ContainerRequests(fresh, name).feed(call);
+      }
+      const changing = (one: Seen): unknown => ({
+        ...one,
+        headers: { ...one.headers, authorization: 'signed', 'x-ms-date': 'now' },
+      });
+      expect(sent.map(changing)).toEqual(seen.map(changing));
+    } finally {
+      close();
+    }
+  });
+
+  test.each([
+    ['of a subclass, as those of proxies', new (class extends Agent {})({ keepAlive: true })],
+    ['with a limit', new Agent({ keepAlive: true, maxSockets: 1 })],
+  ])('sockets %s -> sent by the SDK', async (_what, agent) => {
+    const { endpoint, close } = await listening(() => 200);
+    try {
+      using account = new Account({ endpoint, key: 'a2V5' }, { agent });
+      let signed = 0;
+      const open = account.transport.sendRequest.bind(account.transport);
+      account.transport.sendRequest = async (request) => {
+        signed += 1;
+        return open(request);
+      };
+      const requests = new ContainerRequests(account, { database: 'd', container: 'c' });
+      for (const text of ['a', 'b', 'c'])
+        expect(await requests.batch({ ...given, rangeId: '7', body: body(text) })).toMatchObject({
+          ok: true,
+        });
+      expect(signed).toBe(3);
+    } finally {
+      agent.destroy();
       close();
     }
   });

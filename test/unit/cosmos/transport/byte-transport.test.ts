@@ -13,6 +13,7 @@ import {
   ByteTransport,
   type Passage,
 } from '../../../../src/cosmos/transport/byte-transport.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
 import { failure } from '../../../helpers/emulator/failure.ts';
 
 type Answer = (request: PipelineRequest) => Promise<PipelineResponse>;
@@ -36,7 +37,7 @@ function laneOver(...answers: readonly Answer[]): { transport: ByteTransport; se
       return answer(request);
     },
   };
-  return { transport: new ByteTransport(inner), sent };
+  return { transport: new ByteTransport(inner, systemClock), sent };
 }
 
 function requestOf(passage?: Passage, url = 'https://acme.documents.azure.com/'): PipelineRequest {

@@ -7,7 +7,7 @@ import {
   troubleOf,
   troubleWithoutReply,
 } from '../../../../src/cosmos/transport/trouble.ts';
-import { CutShort } from '../../../../src/cosmos/transport/byte-transport.ts';
+import { CutShort } from '../../../../src/cosmos/transport/raw-reply.ts';
 import { PageError } from '../../../../src/documents/page-error.ts';
 
 // status, substatus, as a read, as a write, as an operation of a batch that writes

@@ -1,0 +1,190 @@
+/**
+ * One connection to the service, on which one request at a time is sent and its reply read.
+ *
+ *   open: connected, certificate checked -> idle -> exchange -> idle -> ... -> closed
+ *
+ * Invariant: no byte of a request is sent before Node has accepted the certificate; a connection that has seen anything
+ * but whole replies, one for each request, is closed and never used again.
+ */
+import type { AgentOptions } from 'node:https';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+import { abortReason } from '../../lib/abort.ts';
+import { assert } from '../../lib/assert.ts';
+import { isLoopback } from '../../spec/connection.ts';
+import { CutShort, type RawReply } from './raw-reply.ts';
+import { ReplyReader, type ReplyMemory } from './reply-reader.ts';
+
+/** The memory into which a connection reads. A record of TLS has at most as many bytes. */
+const READ_BYTES = 16 * 1024;
+
+/** Where requests go, and how connections are secured. */
+export interface HttpAddress {
+  readonly origin: URL;
+  /** Options of TLS: certificates to trust, and such. */
+  readonly tls: AgentOptions;
+}
+
+/** A request as bytes: its head with the empty line, and its body. */
+export interface HttpRequest {
+  readonly head: string;
+  readonly body: Buffer | undefined;
+}
+
+/** What a connection needs of its owner. */
+interface Owner {
+  readonly memory: ReplyMemory;
+  /** Called after a request, when the connection may be given another one. */
+  readonly onFree: (connection: HttpConnection) => void;
+}
+
+export class HttpConnection {
+  /** When the connection became idle, by the clock of its owner. */
+  idleSinceMs = 0;
+  readonly #socket: Socket;
+  readonly #reader: ReplyReader;
+  readonly #onFree: Owner['onFree'];
+  /** Set while a caller waits: for the connection, or for a reply. */
+  #reject: ((error: unknown) => void) | undefined;
+  #resolve: ((reply: RawReply) => void) | undefined;
+  #isUsable = true;
+
+  private constructor({ origin, tls }: HttpAddress, { memory, onFree }: Owner) {
+    const { protocol, hostname, port } = origin;
+    const isSecure = protocol === 'https:';
+    assert(isSecure || isLoopback(hostname), 'plain http is for loopback addresses only');
+    this.#reader = new ReplyReader(memory);
+    this.#onFree = onFree;
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const callback = (sizeBytes: number): boolean => {
+      this.#take(buffer.subarray(0, sizeBytes));
+      return true;
+    };
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const to = {
+      host,
+      port: Number(port === '' ? (isSecure ? 443 : 80) : port),
+      noDelay: true,
+      keepAlive: true,
+      onread: { buffer, callback },
+    };
+    const named = isIP(host) === 0 ? { servername: host } : {};
+    this.#socket = isSecure
+      ? connectSecure({ ...tls, ...to, ...named, ALPNProtocols: ['http/1.1'] })
+      : connectPlain(to);
+    this.#socket
+      .on('error', (error) => this.#close(error))
+      .on('end', () => this.#end())
+      .on('close', () => this.#close(new CutShort()));
+  }
+
+  /** Connects; resolves when requests may be sent. Rejects with Node's own error, which has a code. */
+  static async open(address: HttpAddress, owner: Owner, signal: AbortSignal): Promise<HttpConnection> {
+    const connection = new HttpConnection(address, owner);
+    const opened = address.origin.protocol === 'https:' ? 'secureConnect' : 'connect';
+    await connection.#wait<void>(signal, (resolve) => connection.#socket.once(opened, resolve));
+    return connection;
+  }
+
+  /** Whether another request may be sent. */
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /** Sends a request and returns its whole reply. Precondition: the connection is usable, and no request is in flight. */
+  async exchange({ head, body }: HttpRequest, signal: AbortSignal): Promise<RawReply> {
+    assert(this.#isUsable && this.#reject === undefined, 'a connection has one request at a time');
+    return this.#wait<RawReply>(signal, (resolve) => {
+      this.#resolve = resolve;
+      this.#reader.begin();
+      const socket = this.#socket;
+      socket.ref();
+      // Head and body leave together: in one record of TLS if they fit, and in one call of the system.
+      socket.cork();
+      socket.write(head, 'latin1');
+      if (body !== undefined) socket.write(body);
+      socket.uncork();
+    });
+  }
+
+  /** Closes the connection. A request in flight fails. */
+  close(): void {
+    this.#close(new CutShort());
+  }
+
+  /** Waits for what `begin` starts; fails when the connection is closed or `signal` is aborted. */
+  async #wait<T>(signal: AbortSignal, begin: (resolve: (value: T) => void) => void): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = (): void => this.#close(abortReason(signal));
+      const stopWaiting = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        this.#reject = this.#resolve = undefined;
+      };
+      this.#reject = (error) => {
+        stopWaiting();
+        reject(error);
+      };
+      if (signal.aborted) return onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      return begin((value) => {
+        stopWaiting();
+        resolve(value);
+      });
+    });
+  }
+
+  #take(bytes: Buffer): void {
+    const resolve = this.#resolve;
+    // Nothing was asked, so these bytes are not a reply.
+    if (resolve === undefined) return this.#close(new CutShort());
+    let reply: RawReply | undefined;
+    try {
+      reply = this.#reader.take(bytes);
+    } catch (error) {
+      return this.#close(error);
+    }
+    if (reply === undefined) return undefined;
+    if (!this.#reader.keepsOpen) this.#shut();
+    else if (this.#isWritten) this.#free();
+    // Node learns in its next turn that the system has taken a request. A reply may be faster than that.
+    else setImmediate(() => (this.#isWritten ? this.#free() : this.#shut()));
+    return resolve(reply);
+  }
+
+  /** Whether the whole request has been sent. The service may answer before it has read all of it. */
+  get #isWritten(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
+  #free(): void {
+    if (!this.#isUsable) return;
+    this.#socket.unref();
+    this.#onFree(this);
+  }
+
+  #end(): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return this.close();
+    let reply: RawReply;
+    try {
+      reply = this.#reader.end();
+    } catch (error) {
+      return this.#close(error);
+    }
+    this.#shut();
+    return resolve(reply);
+  }
+
+  #close(error: unknown): void {
+    this.#shut();
+    const refusal = this.#reader.refusal();
+    this.#reader.drop();
+    if (refusal === undefined) this.#reject?.(error);
+    else this.#resolve?.(refusal);
+  }
+
+  #shut(): void {
+    this.#isUsable = false;
+    this.#socket.destroy();
+  }
+}
