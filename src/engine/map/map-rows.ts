@@ -30,7 +30,7 @@ export class MapRows {
   readonly #scan: PageScan;
   readonly #placement: Placement;
   /**
-   * Computes slot and key from the content; undefined if a derived value replaces a part of the source key, because the
+   * Computes the key from the content; undefined if a derived value replaces a part of the source key, because the
    * target document then lacks what the key is made of, and where the key is a property that every document may have.
    */
   readonly #rekey: Rekey | undefined;
@@ -108,12 +108,8 @@ export class MapRows {
     // Documents without a source key exist, but here it is more likely that the document was never in the source. If it
     // was, the copy finds the document in its slot, and compares identities then.
     if (this.#requiresSourceKey && !this.#placement.hasWholeKey) return false;
-    const rekey = this.#rekey;
-    if (rekey === undefined) return true;
-    if (rekey.read(row, 0) === 'refused') return false;
-    for (let word = 4; word < 8; word += 1)
-      if (rekey.hashes[word] !== this.#placement.hashes[word]) return false;
-    return true;
+    // A document whose derived property has another value than the derivation gives is refused.
+    return this.#rekey === undefined || this.#rekey.read(row, 0) !== 'refused';
   }
 
   #isReservation(row: number): boolean {

@@ -1,5 +1,6 @@
 /** Every list of rules, by the group in which `npm run mutations` asks about it. */
 import type { Mutation } from '../../model/mutations.ts';
+import { ADOPTION_RULES } from './adoption-rules.ts';
 import { CUTOVER_RULES } from './cutover-rules.ts';
 import { DOCUMENT_RULES } from './document-rules.ts';
 import { ENGINE_RULES, REPAIR_RULES } from './engine-rules.ts';
@@ -20,6 +21,7 @@ export const TESTED: readonly Rule[] = [
   ...SERVICE_RULES,
   ...LOAD_RULES,
   ...NETWORK_RULES,
+  ...ADOPTION_RULES,
   ...REPAIR_RULES,
 ];
 

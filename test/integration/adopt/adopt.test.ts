@@ -1,75 +1,29 @@
 /** A target that another ledger or another tool has filled is adopted by a new ledger. */
-import { copyFileSync, existsSync, renameSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Container } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
-import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
+import { runCutover } from '../../../src/engine/run.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
-import { CanceledError, type CosmigError } from '../../../src/lib/errors.ts';
+import { CanceledError } from '../../../src/lib/errors.ts';
 import { RESERVATION_ID } from '../../../src/preflight/reservation.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { MoverLock } from '../../../src/state/lock.ts';
 import { completeAdoption, isComparisonDue } from '../../../src/workflows/adopt.ts';
+import {
+  adopt,
+  AVAD,
+  complete,
+  crashAt,
+  expectEqual,
+  lose,
+  order,
+  orders,
+  refusalOf,
+  versions,
+} from '../../helpers/migration/adopting.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed, SPEC } from '../../helpers/migration/typed.ts';
-
-const order = (n: number, more: object = {}): Order => ({
-  id: `o${n}`,
-  customerId: `c${n % 3}`,
-  tenantId: `t${n % 2}`,
-  n,
-  ...more,
-});
-const orders = Array.from({ length: 60 }, (_, n) => order(n));
-/** Pages of about five documents, so that there is something between two of them. */
-const AVAD = { settings: { avad: true, pageBytes: 2000 } };
-
-type Adopting = Partial<RunParts> & {
-  readonly yes?: boolean;
-  readonly flags?: Record<string, readonly string[]>;
-};
-
-/** What the engine does for `copy --adopt-target`, with `--yes` or without. */
-async function adopt(move: Move, { yes = true, flags, ...parts }: Adopting = {}): Promise<RunSnapshot> {
-  return move.run('copy', { adoptsTarget: true, flags: { yes: [String(yes)], ...flags }, ...parts });
-}
-
-async function complete(move: Move, parts: Partial<RunParts> = {}): Promise<boolean> {
-  return completeAdoption(move.parts(parts), () => {});
-}
-
-async function refusalOf(work: Promise<unknown>): Promise<CosmigError> {
-  return work.then(
-    () => expect.unreachable('it was not refused'),
-    (error: unknown) => error as CosmigError,
-  );
-}
-
-/** Ends a run when it passes a point for the nth time. */
-function crashAt(wanted: CrashPoint, nth = 1): (point: CrashPoint) => void {
-  let passed = 0;
-  return (point) => {
-    if (point === wanted) passed += 1;
-    if (passed === nth) throw new Error('the process ends here');
-  };
-}
-
-/** Loses the ledger: its files are elsewhere, where nothing looks for them. */
-function lose({ ledgerPath }: Move): void {
-  for (const end of ['', '-lock', '-mark'])
-    if (existsSync(ledgerPath + end)) renameSync(ledgerPath + end, `${ledgerPath}.lost${end}`);
-}
-
-/** The documents of a side with their etags, which change with every write. */
-async function versions(side: Container): Promise<string[]> {
-  const { resources } = await side.items.readAll().fetchAll();
-  return resources.map(({ id, _etag }) => `${id} ${_etag}`).toSorted();
-}
-
-async function expectEqual(move: Move): Promise<void> {
-  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}
 
 describe('a lost ledger', () => {
   test('after the copy -> counts, and nothing is written without --yes; copies that are right stay untouched', async () => {
