@@ -1,12 +1,11 @@
 /**
- * Caches computed keys by the bytes from which they are computed. Many documents share a tenant or a customer, and a
+ * Caches computed keys, or what else is computed of the same values, by the bytes from which they are computed. Many documents share a tenant or a customer, and a
  * key is a pure function of these bytes. Invariant: a cached key was computed from exactly the same bytes; the size
  * of the cache is bounded.
  */
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
-import type { MovedKey } from './move-plan.ts';
 
 /** The number of keys in a bucket of the cache. A new key replaces the oldest key of its bucket. */
 const WAYS = 4;
@@ -19,16 +18,9 @@ const BYTES_MAX = 64;
  */
 const END = 0;
 
-/** What the mover keeps of a key. */
-export interface KnownKey {
-  readonly computed: MovedKey;
-  /** Effective key of this key; undefined until it is needed. */
-  effectiveKey: string | undefined;
-}
-
 /** The memory of a cache has two megabytes, so it is allocated when the first key is remembered. */
-class Memory {
-  readonly known: Array<KnownKey | undefined> = [];
+class Memory<T> {
+  readonly known: Array<T | undefined> = [];
   readonly sizes = new Uint8Array(BUCKETS * WAYS);
   readonly hashes = new Int32Array(BUCKETS * WAYS);
   readonly bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
@@ -39,10 +31,10 @@ class Memory {
   }
 }
 
-export class KeyCache {
+export class KeyCache<T extends object> {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  #memory: Memory | undefined;
+  #memory: Memory<T> | undefined;
   /**
    * The input bytes of the last lookup. The next three fields are their hash, their number and their bucket; the bucket
    * is -1 if the input cannot be cached.
@@ -59,7 +51,7 @@ export class KeyCache {
   }
 
   /** Returns the cached key of a row; undefined if it is not cached. */
-  find(row: number): KnownKey | undefined {
+  find(row: number): T | undefined {
     this.#bucket = this.#ask(row);
     const memory = this.#memory;
     if (this.#bucket < 0 || memory === undefined) return undefined;
@@ -70,11 +62,11 @@ export class KeyCache {
   }
 
   /** Stores the key of the row that was looked up last. Called after `find` has returned undefined for this row. */
-  remember(known: KnownKey): KnownKey {
+  remember(known: T): T {
     const bucket = this.#bucket;
     if (bucket < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    const memory = (this.#memory ??= new Memory());
+    const memory = (this.#memory ??= new Memory<T>());
     const oldest = memory.oldest[bucket] ?? 0;
     memory.oldest[bucket] = (oldest + 1) % WAYS;
     const way = bucket * WAYS + oldest;
@@ -86,7 +78,7 @@ export class KeyCache {
     return known;
   }
 
-  #isAsked({ sizes, bytes }: Memory, way: number): boolean {
+  #isAsked({ sizes, bytes }: Memory<T>, way: number): boolean {
     if (sizes[way] !== this.#askedBytes) return false;
     const from = way * BYTES_MAX;
     for (let i = 0; i < this.#askedBytes; i += 1) if (bytes[from + i] !== this.#asked[i]) return false;

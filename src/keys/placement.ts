@@ -6,8 +6,9 @@ import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import { decodeScalar, keyStart, keyText } from '../documents/scalar.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
+import { KeyCache } from './key-cache.ts';
 import type { MovePlan } from './move-plan.ts';
-import type { KeyPlan } from './plan.ts';
+import type { ComputedKey, KeyPlan } from './plan.ts';
 import { valuesAt } from './row-inputs.ts';
 
 /**
@@ -81,6 +82,7 @@ class ComputedIdentity {
   readonly #plan: KeyPlan;
   readonly #inputs: readonly number[];
   readonly #keyNodes: readonly number[];
+  readonly #cache: KeyCache<ComputedKey>;
   readonly #hasher = new IdentityHasher();
 
   constructor(scan: PageScan, plan: KeyPlan) {
@@ -88,12 +90,13 @@ class ComputedIdentity {
     this.#plan = plan;
     this.#inputs = plan.inputs.map((path) => scan.nodeAt(path));
     this.#keyNodes = plan.sourcePaths.map((path) => scan.nodeAt(path));
+    this.#cache = new KeyCache(scan, this.#inputs);
   }
 
   read(row: number, out: Uint32Array): boolean {
     const scan = this.#scan;
     const { id } = scan.nodes;
-    const computed = this.#plan.compute(valuesAt(scan, row, this.#inputs));
+    const computed = this.#cache.find(row) ?? this.#cache.remember(this.#compute(row));
     const hasher = this.#hasher;
     hasher.clear();
     hasher.addRaw(scan.page, scan.start(row, id), scan.end(row, id));
@@ -106,5 +109,9 @@ class ComputedIdentity {
     }
     hasher.finish(out, 0);
     return computed.kind === 'key';
+  }
+
+  #compute(row: number): ComputedKey {
+    return this.#plan.compute(valuesAt(this.#scan, row, this.#inputs));
   }
 }

@@ -16,7 +16,7 @@ import { Adder, Edits, spliceDocument, type AddedPath, type DocumentOutput } fro
 import { assert } from '../lib/assert.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
-import { KeyCache, type KnownKey } from './key-cache.ts';
+import { KeyCache } from './key-cache.ts';
 import type { ComparedForms, MovedKey, MovePlan } from './move-plan.ts';
 import { putValues, removerOf } from './removal.ts';
 import { valueAt, valuesAt } from './row-inputs.ts';
@@ -83,6 +83,12 @@ export function rekeyPaths(plan: MovePlan): readonly Path[] {
  */
 export type RowFate = 'moves' | 'refused' | 'expired';
 
+interface KnownKey {
+  readonly computed: MovedKey;
+  /** Effective key of this key; undefined until it is needed. */
+  effectiveKey: string | undefined;
+}
+
 export class Rekey {
   /** Eight 32-bit words: four of the last read row's identity and, if the row moves, four of its slot. */
   readonly hashes = new Uint32Array(8);
@@ -110,7 +116,7 @@ export class Rekey {
   /** The values for the adder; the last one is that for `ttl`, if it is rewritten. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
-  readonly #cache: KeyCache;
+  readonly #cache: KeyCache<KnownKey>;
   #known: KnownKey | undefined;
   #row = 0;
   #nowTs = 0;

@@ -8,6 +8,7 @@ import type { PageScan } from '../documents/page-scan.ts';
 import type { Scalar } from '../documents/scalar.ts';
 import type { Edits } from '../documents/splice.ts';
 import { assert, must } from '../lib/assert.ts';
+import { KeyCache } from './key-cache.ts';
 import type { ComparedForm, ComparedForms, MovePlan } from './move-plan.ts';
 import { isSamePath } from './path.ts';
 import type { Addition } from './plan.ts';
@@ -45,11 +46,17 @@ export function putValues(
   }
 }
 
+/** What was computed of a document: the derived values; undefined if it is compared as it is. */
+interface Known {
+  readonly additions: readonly Addition[] | undefined;
+}
+
 /** Plans the edits that bring the documents of a scan into the form in which they are compared. */
 export class FormEdits {
   readonly #scan: PageScan;
   readonly #form: ComparedForm;
   readonly #inputs: readonly number[];
+  readonly #cache: KeyCache<Known>;
   readonly #remover: Remover;
   /** The value for each addition path, then the one for `ttl`. */
   readonly #values: Array<Scalar | undefined>;
@@ -61,6 +68,7 @@ export class FormEdits {
     this.#scan = scan;
     this.#form = form;
     this.#inputs = form.inputs.map((path) => scan.nodeAt(path));
+    this.#cache = new KeyCache(scan, this.#inputs);
     this.#ignoresTtl = compared.ignoresTtl;
     this.#remover = new Remover(scan, [...removedPaths(form), { path: ['ttl'], does: 'remove-copy' }]);
     this.#values = [...form.additionPaths, 'ttl'].map(() => undefined);
@@ -68,11 +76,15 @@ export class FormEdits {
 
   plan(row: number, edits: Edits): void {
     const { additionPaths } = this.#form;
-    const additions = this.#form.addable(valuesAt(this.#scan, row, this.#inputs));
+    const { additions } = this.#cache.find(row) ?? this.#cache.remember(this.#compute(row));
     if (additions === undefined) return;
     putValues(additions, additionPaths, this.#values);
     if (this.#ignoresTtl) this.#values[additionPaths.length] = this.#ttlOf(row);
     this.#remover.plan(row, this.#values, edits);
+  }
+
+  #compute(row: number): Known {
+    return { additions: this.#form.addable(valuesAt(this.#scan, row, this.#inputs)) };
   }
 
   /** Returns the `ttl` of a document if it expires with it. Any other value of this name is never rewritten. */

@@ -4,13 +4,14 @@
  */
 import { assert, must } from '../lib/assert.ts';
 import { decodeScalar, isComposite, type Scalar } from '../documents/scalar.ts';
+import { decimalOf } from '../documents/canonical.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { Edits } from '../documents/splice.ts';
 import type { Path } from './strategies/strategy.ts';
 
 /**
- * What happens to a property: `remove` takes it out if it has the given value, written as JSON.stringify writes it;
- * `remove-copy` takes it out if it has the given value in any spelling; `restore` replaces its value by the text at
+ * What happens to a property: `remove` takes it out if it has the given value; `remove-copy` takes it out if both are
+ * the same key value, which is a double; `restore` replaces its value by the text at
  * `from`, or takes it out if nothing is there; `respell` does so only if the text at `from` is the same value.
  */
 export type RemovedPath =
@@ -131,8 +132,8 @@ interface Job {
 }
 
 /**
- * Returns whether the text of a page is a value. A derived number must have the spelling that it would get again: the
- * text may have digits that a double loses.
+ * Returns whether the text of a page is a value. A derived number must be the one that would be written again: the text
+ * may have digits that a double loses.
  */
 function isValue(
   page: Buffer,
@@ -143,7 +144,7 @@ function isValue(
   return (
     typeof value !== 'number' ||
     does === 'remove-copy' ||
-    page.toString('latin1', start, end) === JSON.stringify(value)
+    decimalOf(page.toString('latin1', start, end)) === decimalOf(JSON.stringify(value))
   );
 }
 

@@ -318,6 +318,12 @@ describe('back', () => {
     ['an object', { derive: ['/pk={b}'] }, '{"id":"i","pk":{},"b":"x"}', '{"id":"i","pk":{},"b":"x"}'],
     ['nothing to derive from', { derive: ['/pk={b}'] }, '{"id":"i","pk":"y"}', '{"id":"i","pk":"y"}'],
     [
+      'a number that the service has spelled in another way',
+      { derive: ['/pk={b}'] },
+      '{"id":"i","pk":1.50E+2,"b":150}',
+      '{"id":"i","b":150}',
+    ],
+    [
       'digits that a double loses',
       { derive: ['/pk={b}'] },
       '{"id":"i","pk":9007199254740993,"b":9007199254740992}',
