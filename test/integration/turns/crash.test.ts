@@ -1,0 +1,87 @@
+/** A turn that crashes: it resumes, and it is never begun a second time. */
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { Turns } from '../../helpers/migration/turns.ts';
+
+const order = (id: number, more: object = {}): Order => ({
+  id: `${id}`,
+  customerId: `c${id % 3}`,
+  tenantId: `t${id % 5}`,
+  ...more,
+});
+
+class Crash extends Error {}
+
+/** Returns the parts of a run that ends at the n-th time a point is reached. */
+function crashAt(at: CrashPoint, times = 1) {
+  let seen = 0;
+  return {
+    onPoint: (point: CrashPoint): void => {
+      if (point === at && (seen += 1) === times) throw new Crash(at);
+    },
+  };
+}
+
+async function cutOver(): Promise<{ readonly move: Move; readonly turns: Turns }> {
+  const move = await Move.open({ settings: { avad: true } });
+  const turns = new Turns(move);
+  await move.put(...Array.from({ length: 60 }, (_, i) => order(i)));
+  await turns.run(0, 'copy');
+  await turns.cutOver(0);
+  return { move, turns };
+}
+
+async function change({ target }: Move): Promise<void> {
+  for (let id = 0; id < 20; id += 1) await target.items.upsert(order(id, { changed: true }));
+  for (let id = 20; id < 30; id += 1) await target.item(`${id}`, `t${id % 5}`).delete();
+  for (let id = 30; id < 40; id += 1) await target.items.upsert({ ...order(id), customerId: 'moved' });
+  for (let id = 100; id < 110; id += 1) await target.items.create(order(id));
+}
+
+test.each(['map-page', 'index-step', 'page-read', 'intended', 'outcomes-known', 'moved', 'removed'] as const)(
+  'turns: a crash at "%s" in the reverse stream -> the next run completes it',
+  async (point) => {
+    const { move, turns } = await cutOver();
+    await using _closed = move;
+    await change(move);
+    await expect(turns.run(1, 'catch-up', crashAt(point))).rejects.toThrow(Crash);
+    const { documents } = await turns.run(1, 'catch-up');
+    expect(documents.deadLettered).toBe(0);
+    expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
+  },
+  60_000,
+);
+
+test('turns: a crash right after the commit of a rollback -> the next one does what is left', async () => {
+  const { move, turns } = await cutOver();
+  await using _closed = move;
+  await change(move);
+  await turns.run(1, 'catch-up');
+  await expect(turns.cutOver(1, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
+  const calls: string[] = [];
+  await turns.cutOver(1, { onCommit: async () => void calls.push('switched') });
+  expect(calls).toEqual(['switched']);
+  await move.source.items.create(order(300));
+  await turns.run(2, 'catch-up');
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);
+
+test('turns: the ledger of a turn is lost -> refused, since changes were replicated with it', async () => {
+  const { move, turns } = await cutOver();
+  await using _closed = move;
+  await turns.run(1, 'catch-up');
+  rmSync(turns.parts(1).spec.ledger);
+  await expect(turns.run(1, 'catch-up')).rejects.toThrow('is missing, and changes were replicated with it');
+}, 60_000);
+
+test('turns: the application was not switched over yet -> refused', async () => {
+  const move = await Move.open({ settings: { avad: true } });
+  await using _closed = move;
+  const turns = new Turns(move);
+  await move.put(order(1));
+  await turns.run(0, 'copy');
+  await expect(turns.cutOver(0, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
+  await expect(turns.run(1, 'catch-up')).rejects.toThrow('its remaining steps are not done');
+}, 60_000);

@@ -1,0 +1,45 @@
+/** Documents that expire: the container that is kept must not lose what is still alive in the other one. */
+import { expect, test } from 'vitest';
+import { Move } from '../../helpers/migration/move.ts';
+import { cosmig } from '../../helpers/migration/typed.ts';
+
+const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
+
+async function ttlOf(move: Move, side: 'source' | 'target'): Promise<number | undefined> {
+  const { resource } = await move[side].read();
+  return resource?.defaultTtl;
+}
+
+test('way back: documents expire -> the time to live of the kept container is paused, and restored', async () => {
+  await using move = await Move.open({
+    settings: { avad: true },
+    source: { defaultTtl: 3600 },
+    target: { defaultTtl: 3600 },
+  });
+  for (let n = 0; n < 10; n += 1) await move.put({ id: `o${n}`, customerId: 'c', tenantId: 't' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  const cut = await cosmig(move, 'cutover', ...SWITCH, '--keep-source-for', '7d');
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('that is paused after the commit')]);
+  expect(await ttlOf(move, 'source')).toBeUndefined();
+  expect(await ttlOf(move, 'target')).toBe(3600);
+
+  expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  const back = await cosmig(move, 'rollback', ...SWITCH);
+  expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
+  expect(await ttlOf(move, 'source')).toBe(3600);
+  expect(await ttlOf(move, 'target')).toBeUndefined();
+
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+  const finish = await cosmig(move, 'finish', '--json');
+  expect(finish.code).toBe(0);
+  expect(JSON.parse(finish.stdout)).toMatchObject({
+    inUse: 'source',
+    kept: 'target',
+    restoredTtlSeconds: 3600,
+  });
+  expect(await ttlOf(move, 'target')).toBe(3600);
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(3);
+  expect((await cosmig(move, 'finish')).code).toBe(0);
+}, 90_000);
