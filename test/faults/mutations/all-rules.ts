@@ -10,6 +10,7 @@ import { MODEL_RULES } from './model-rules.ts';
 import { NETWORK_RULES } from './network-rules.ts';
 import type { Rule } from './rule.ts';
 import { SERVICE_RULES } from './service-rules.ts';
+import { TURN_RULES } from './turn-rules.ts';
 import { VERIFY_RULES } from './verify-rules.ts';
 
 /** Rules that the engine in the world of the model does not meet. */
@@ -23,6 +24,7 @@ export const TESTED: readonly Rule[] = [
   ...NETWORK_RULES,
   ...ADOPTION_RULES,
   ...REPAIR_RULES,
+  ...TURN_RULES,
 ];
 
 /** The rules of the model, and others of the engine, each with a story that must fail. */

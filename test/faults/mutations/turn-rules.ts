@@ -1,0 +1,114 @@
+/** The rules of the way back, each with the edit that takes it out and the test that must notice. */
+import type { Rule } from './rule.ts';
+
+const STRANGERS = 'test/integration/turns/strangers.test.ts';
+const CRASH = 'test/integration/turns/crash.test.ts';
+const TTL = 'test/integration/turns/time-to-live.test.ts';
+const PUT = 'src/engine/apply/put-in-slot.ts';
+const BEGIN = 'src/engine/turn/begin-turn.ts';
+const WAY_BACK = 'src/workflows/way-back.ts';
+
+export const TURN_RULES: readonly Rule[] = [
+  {
+    name: 'changed-copy-is-replaced',
+    edits: [
+      { file: PUT, find: 'isChanged(context, seen, expected) ? CHANGED : undefined', replace: 'undefined' },
+    ],
+    test: STRANGERS,
+    by: 'nothing is lost',
+  },
+  {
+    name: 'changed-copy-is-deleted',
+    edits: [
+      {
+        file: PUT,
+        find: 'if (isChanged(context, seen, { left, body: null, isKnown: true }))',
+        replace: 'if (left === undefined)',
+      },
+    ],
+    test: STRANGERS,
+    by: 'nothing is lost',
+  },
+  {
+    name: 'missing-copy-is-created-again',
+    edits: [
+      { file: PUT, find: 'if (isThere && tries === 0 && context.checksCopies) return CHANGED;', replace: '' },
+    ],
+    test: STRANGERS,
+    by: 'a copy is deleted before its document changes',
+  },
+  {
+    name: 'own-write-counts-as-a-stranger',
+    edits: [
+      {
+        file: 'src/engine/turn/left-copies.ts',
+        find: 'return firstDifference(readCanonical(seen.document), readCanonical(body)) !== undefined;',
+        replace: 'return true;',
+      },
+    ],
+    test: STRANGERS,
+    by: 'replies to our own writes are lost',
+  },
+  {
+    name: 'strays-of-strangers-are-removed',
+    edits: [
+      {
+        file: 'src/engine/letters/repair.ts',
+        find: 'context.checksCopies ? [] : seenAt',
+        replace: 'seenAt',
+      },
+    ],
+    test: STRANGERS,
+    by: 'what no later change concerns',
+  },
+  {
+    name: 'turn-begins-twice',
+    edits: [{ file: BEGIN, find: 'if (next.begunAtMs !== null) {', replace: 'if (next.begunAtMs === -1) {' }],
+    test: CRASH,
+    by: 'the ledger of a turn is lost',
+  },
+  {
+    name: 'begun-turn-is-not-marked',
+    edits: [{ file: BEGIN, find: 'if (next.begunAtMs === null) markBegun(turn, nowMs);', replace: '' }],
+    test: CRASH,
+    by: 'the ledger of a turn is lost',
+  },
+  {
+    name: 'turn-begins-before-the-switch',
+    edits: [{ file: BEGIN, find: 'if (!isSwitched) {', replace: 'if (!isSwitched && next.number < 0) {' }],
+    test: CRASH,
+    by: 'the application was not switched over yet',
+  },
+  {
+    name: 'ttl-of-the-kept-container-runs-on',
+    edits: [
+      {
+        file: WAY_BACK,
+        find: 'if (pausedTtlIn(spec.ledger) !== null)',
+        replace: 'if (pausedTtlIn(spec.ledger) === -2)',
+      },
+    ],
+    test: TTL,
+    by: 'is paused, and restored',
+  },
+  {
+    name: 'paused-ttl-is-not-restored',
+    edits: [
+      { file: WAY_BACK, find: 'if (ttl !== null) await setTtl', replace: 'if (ttl === -2) await setTtl' },
+    ],
+    test: TTL,
+    by: 'is paused, and restored',
+  },
+  {
+    name: 'tail-without-the-map',
+    edits: [
+      {
+        file: 'src/engine/leases/run-leases.ts',
+        find: '  await mapTarget(context, { signal: reading, onProgress: () => {} });\n',
+        replace: '',
+      },
+    ],
+    test: 'test/integration/turns/turns.test.ts',
+    by: 'there again',
+  },
+];
