@@ -89,7 +89,9 @@ test('strangers: replies to our own writes are lost -> no dead letter', async ()
   const turns = await cutOver(move);
   await turns.run(1, 'catch-up');
   await change(move);
-  await move.admin.faults([{ match: { op: 'batch', coll: 'orders' }, times: 4, effect: { reset: 'after' } }]);
+  await move.admin.faults([
+    { match: { op: 'batch', coll: 'orders' }, every: 2, times: 12, effect: { reset: 'after' } },
+  ]);
   await turns.run(1, 'catch-up');
   await move.admin.faults([]);
   expect(lettersOf(turns)).toEqual([]);
