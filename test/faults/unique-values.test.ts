@@ -8,9 +8,10 @@ import { openDatabase } from '../../src/lib/sqlite/sqlite.ts';
 import type { Letter } from '../../src/state/dead-letters.ts';
 import type { FaultRule } from '../helpers/emulator/admin.ts';
 import { seedsOf } from './harness/migration/seeds.ts';
+import { sized } from '../helpers/nightly.ts';
 import { Move, type Order } from '../helpers/migration/move.ts';
 
-const SEEDS = seedsOf([101, 104, 112]);
+const SEEDS = seedsOf(sized({ daily: [112], nightly: [101, 104, 112] }));
 const ROUNDS = 8;
 
 const often = (op: FaultRule['match']['op'], effect: FaultRule['effect']): FaultRule => ({

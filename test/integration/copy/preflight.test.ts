@@ -10,6 +10,7 @@ import { CosmigError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Connection, type Connections } from '../../../src/spec/connection.ts';
+import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
 import type { AccountSettings } from '../../helpers/emulator/admin.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 import { failure } from '../../helpers/emulator/failure.ts';
@@ -43,9 +44,7 @@ async function container(id: string, body: Body = {}): Promise<void> {
 }
 
 async function fill(id: string, documents: readonly Body[]): Promise<void> {
-  const { items } = account.client.database('shop').container(id);
-  for (let from = 0; from < documents.length; from += 50)
-    await Promise.all(documents.slice(from, from + 50).map((document) => items.create(document)));
+  await bulkLoad(account.client.database('shop').container(id), documents);
 }
 
 /** Source documents with ids of their own and a tenant each, unless it is said otherwise. */

@@ -4,14 +4,13 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
 import { cars, feeds, NOW, orders, posts, tenants, type Item } from '../../unit/plan/verdict/literature.ts';
 
 const COUNT = 1200;
-/** How many documents are written at the same time. */
-const TOGETHER = 100;
 const SEEDS = [11, 12] as const;
 
 let move: Move;
@@ -65,10 +64,10 @@ async function plan(
   const id = `literature-${containers}`;
   const { database } = await move.client.databases.createIfNotExists({ id: 'shop' });
   const { container } = await database.containers.create({ id, partitionKey: key, throughput });
-  for (let at = 0; at < items.length; at += TOGETHER)
-    await Promise.all(
-      items.slice(at, at + TOGETHER).map(({ _ts: _written, ...item }) => container.items.create(item)),
-    );
+  await bulkLoad(
+    container,
+    items.map(({ _ts: _written, ...item }) => item),
+  );
   const ran = await runCosmig(
     [
       'plan',

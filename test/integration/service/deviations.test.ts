@@ -9,6 +9,7 @@ import { sendBatch } from '../../../src/cosmos/bulk/batch-request.ts';
 import { readRanges } from '../../../src/cosmos/feed/ranges.ts';
 import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
 import { replyScan } from '../../../src/documents/page-scan.ts';
+import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
 import { bodyOf } from '../../helpers/emulator/container-requests.ts';
 import { DEVIATION_ROWS } from '../../helpers/migration/deviations.ts';
 import { Move } from '../../helpers/migration/move.ts';
@@ -38,7 +39,8 @@ test.concurrent.each(Object.keys(DEVIATION_ROWS) as Deviation[])(
       email: id,
       ...lifetime,
     }));
-    await move.put(...orders, ...changing, ...(row.before ?? []));
+    await bulkLoad(move.source, orders);
+    await move.put(...changing, ...(row.before ?? []));
     if (row.beforeText !== undefined) await putText(move, row.beforeText);
     await move.admin.account({ deviations: [deviation] });
     const copied = await cosmig(move, 'copy', '--for', '40s');
