@@ -98,4 +98,78 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     test: 'test/integration/verify/command/repair.test.ts',
     by: 'a rename while it compares',
   },
+  {
+    name: 'goes-back-and-not-forth-again',
+    edits: [
+      {
+        file: 'src/keys/back-plan.ts',
+        find: 'if (path === this.keptPath || (replaced >= 0 && values[replacedAt + replaced] === value)) continue;',
+        replace:
+          'if (path === this.keptPath || replaced >= -1 || values[replacedAt + replaced] === value) continue;',
+      },
+    ],
+    test: 'test/unit/keys/turns.test.ts',
+    by: 'comes forth again',
+  },
+  {
+    name: 'property-of-the-application-taken-out',
+    edits: [
+      {
+        file: 'src/keys/remover.ts',
+        find: 'if (isComposite(page, start) || decodeScalar(page, start, end) !== value) return false;',
+        replace:
+          'if (isComposite(page, start) || decodeScalar(page, start, end) === undefined) return false;',
+      },
+    ],
+    test: 'test/unit/keys/turns.test.ts',
+    by: 'written by the application',
+  },
+  {
+    name: 'comma-taken-out-twice',
+    edits: [
+      {
+        file: 'src/keys/remover.ts',
+        find: 'const isFirst = page[before] === 0x7b || cutBefore !== undefined || before < taken;',
+        replace: 'const isFirst = page[before] === 0x7b || (cutBefore === undefined && before < taken);',
+      },
+    ],
+    test: 'test/unit/keys/turns.test.ts',
+    by: 'between system properties',
+  },
+  {
+    name: 'derivation-wins-after-the-first-turn',
+    edits: [
+      {
+        file: 'src/keys/plan.ts',
+        find: 'this.presentPaths = presentWins ? notReplaced(draft) : [];',
+        replace: 'this.presentPaths = presentWins ? notReplaced(draft).slice(1) : [];',
+      },
+    ],
+    test: 'test/unit/keys/turns.test.ts',
+    by: 'comes forth again',
+  },
+  {
+    name: 'rewritten-ttl-compared-after-the-first-turn',
+    edits: [
+      {
+        file: 'src/keys/removal.ts',
+        find: 'if (this.#ignoresTtl) this.#values[additionPaths.length]',
+        replace: 'if (!this.#ignoresTtl) this.#values[additionPaths.length]',
+      },
+    ],
+    test: 'test/unit/verify/pass/turns.test.ts',
+    by: 'equal sums and names',
+  },
+  {
+    name: 'document-without-a-new-key-expected',
+    edits: [
+      {
+        file: 'src/verify/pass/side-sums.ts',
+        find: "if (target.read(row) === 'none') return;",
+        replace: 'target.read(row);',
+      },
+    ],
+    test: 'test/unit/verify/pass/turns.test.ts',
+    by: 'is in no sum on the way back',
+  },
 ];

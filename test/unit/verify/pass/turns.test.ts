@@ -118,3 +118,18 @@ describe.each(PLANS)('%o', (options) => {
     expect(equal).toBeGreaterThan(draws(20));
   });
 });
+
+test('a document of the source that has no new key -> is in no sum on the way back', () => {
+  const forth = makePlan({
+    sourcePaths: ['/a'],
+    partitionKey: [],
+    derive: ['/pk={b}'],
+    missingKey: 'dead-letter',
+    presentWins: true,
+  });
+  const turned = turnedPlans(forth, { direction: 'back', ignoresTtl: false });
+  const rekey: RekeyOptions = { ...turned, kind: 'hash-v2', ttl: { mode: 'restart' } };
+  const target = new SideSums('target', { rekey, marker: null, targetTtl: null });
+  expect(target.take(shown(['{"id":"i","a":1}', '{"id":"j","a":1,"b":"x"}']), 1).documents).toBe(2);
+  expect(target.buckets.total().documents).toBe(1);
+});
