@@ -22,12 +22,19 @@ export interface Judged {
   readonly foreign: ReadonlySet<Slot>;
   /** A document of the closed side that is a copy of none. */
   isLeftOut?(slot: Slot): boolean;
+  /** Those of them that were dead letters when the side was closed: they stay where they are. */
+  readonly leftOut?: ReadonlySet<Slot>;
+  /** The source may have documents that came from nowhere: the first change of such looks like that of a renamed one. */
+  readonly hasUnknown?: boolean;
+  /** Identities whose copies may differ. */
+  readonly excused?: ReadonlySet<Identity>;
 }
 
 /** What is wrong, or nothing. `reconciled`: nothing may remain of deleted documents in any mode. */
 export function judgeWorld(world: Judged, { reconciled }: { reconciled: boolean }): string | null {
   const lingers: Lingers = (id) => !reconciled && mayLinger(world, id);
   for (const id of world.scenario.identities) {
+    if (world.excused?.has(id) === true) continue;
     const wrong = isLive(world.source, world.scenario, id)
       ? judgeLive(world, id, lingers)
       : judgeGone(world, id, lingers(id));
@@ -40,9 +47,9 @@ export function judgeWorld(world: Judged, { reconciled }: { reconciled: boolean 
  * A rename is suspected only where there was one: a suspicion costs a comparison of all documents. A document that
  * expired before the copy saw it, and changed shortly before that, is one that the mover does not know either.
  */
-function judgeSuspicion({ scenario, ledger }: Judged): string | null {
+function judgeSuspicion({ scenario, ledger, hasUnknown }: Judged): string | null {
   const suspected = scenario.identities.some((id) => ledger.leaseAt(placeOf(id))?.renamed === true);
-  const isPossible = scenario.renames || (scenario.ttl && scenario.lag);
+  const isPossible = scenario.renames || (scenario.ttl && scenario.lag) || hasUnknown === true;
   return suspected && !isPossible ? 'a rename is suspected, and there was none' : null;
 }
 
@@ -92,7 +99,7 @@ function isTrue(world: Judged, { id, slot, reason }: Letter, version: Version, l
     case 'too-large':
       return version.big;
     case 'foreign-document':
-      return holder?.owner === null;
+      return holder?.owner === null || (slot !== null && world.leftOut?.has(slot) === true);
     case 'collision':
       return (
         holder !== undefined &&

@@ -55,7 +55,7 @@ export function placeOf(id: Identity): number {
   return place >= 0 ? place : 'Q-P'.indexOf(letter);
 }
 
-export function slotOf(id: Identity, content: Content): Slot | null {
+export function slotOf(id: Identity, content: Pick<Content, 'key'>): Slot | null {
   return content.key === '!' ? null : content.key + id.slice(1);
 }
 

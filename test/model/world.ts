@@ -10,7 +10,7 @@ import { Process } from './mover/process.ts';
 import { run } from './mover/run.ts';
 import { Network } from './network.ts';
 import type { Scenario } from './scenario.ts';
-import { Source, type Slot } from './source.ts';
+import { Source, type Identity, type Slot } from './source.ts';
 import { refusalOf, Target, type Receiver, type Write } from './target.ts';
 
 /** The containers of one turn, which have a past of their own. */
@@ -19,6 +19,10 @@ export interface Sides {
   readonly target: Receiver;
   readonly turn: number;
   readonly before: Commit | null;
+  /** Documents of the closed side that the turn before has left out: no copy of them may be expected. */
+  readonly leftOut: ReadonlySet<Slot>;
+  /** Documents of the source whose counterpart differs, as the operator knows. */
+  readonly excused: ReadonlySet<Identity>;
 }
 
 export class World {
@@ -36,6 +40,9 @@ export class World {
   /** Slots with a foreign document. */
   readonly foreign = new Set<Slot>();
   breach: string | null = null;
+  readonly leftOut: ReadonlySet<Slot>;
+  /** Documents whose copies may differ, until the application writes them. */
+  readonly excused: Set<Identity>;
   /** The application has stopped for the cutover. */
   fenced = false;
   /** The ledger of this turn was lost after it had begun: it is not begun again. */
@@ -57,6 +64,8 @@ export class World {
     this.target = sides?.target ?? new Target(scenario.uniqueKeys);
     this.turn = sides?.turn ?? 0;
     this.before = sides?.before ?? null;
+    this.leftOut = sides?.leftOut ?? new Set();
+    this.excused = new Set(sides?.excused);
     this.network = new Network(this.target, (write) => this.#watchWrite(write));
   }
 
@@ -68,6 +77,10 @@ export class World {
   /** No process starts any longer. */
   get isOver(): boolean {
     return this.committed !== null || this.refused || this.ledger.unsafe !== null;
+  }
+
+  get hasUnknown(): boolean {
+    return this.turn > 0 && this.scenario.foreign;
   }
 
   isLeftOut(slot: Slot): boolean {

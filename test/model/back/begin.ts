@@ -30,6 +30,7 @@ export function* beginTurn(process: Process, before: Commit): Steps {
   ledger.index = map.rows;
   ledger.notOurs = map.notOurs;
   ledger.spare = map.spare;
+  keepLetters(process, before);
   keepPositions(process, before);
 }
 
@@ -60,6 +61,27 @@ export function markTurn(before: Commit): void {
   before.begun = true;
 }
 
+/** Where a row of the new turn stands in the order of the feed: all events up to the anchor are done. */
+function orders(process: Process, { anchors }: Commit): (id: Identity) => Pick<Row, 'feed' | 'lsn'> {
+  const feed = process.world.scenario.deletes === 'avad' ? 'AVAD' : 'LV';
+  return (id) => {
+    const range = anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
+    // Without it an event beyond the anchor would look like the first of a renamed document.
+    return { feed, lsn: process.lacks('mapped-row-without-lsn') ? null : (range?.lsn ?? null) };
+  };
+}
+
+/** What was left out two turns ago is a document of the new source, without a copy: each is tried again. */
+function keepLetters(process: Process, before: Commit): void {
+  if (process.lacks('left-out-forgotten')) return;
+  const { ledger, world } = process;
+  const orderOf = orders(process, before);
+  for (const id of before.ledger.notOurs.keys()) {
+    ledger.index.set(id, { state: 'quarantined', slot: null, etag: null, copy: null, ...orderOf(id) });
+    ledger.letters.set(id, { id, slot: null, reason: 'collision', order: world.nextOrder() });
+  }
+}
+
 interface ClosedSide {
   readonly rows: Map<Identity, Row>;
   readonly notOurs: Map<Slot, number>;
@@ -68,17 +90,13 @@ interface ClosedSide {
 
 function* readPlace(
   process: Process,
-  { ledger, closed, ends, anchors }: Commit,
+  before: Commit,
   { place, map }: { place: number; map: ClosedSide },
 ): Steps {
   const { world } = process;
+  const { ledger, closed, ends } = before;
   const end = ends[place] ?? 0;
-  const feed = world.scenario.deletes === 'avad' ? 'AVAD' : 'LV';
-  // All events up to the anchor are done. Without this an event beyond it would look like the first of a renamed document.
-  const orderOf = (id: Identity): Pick<Row, 'feed' | 'lsn'> => {
-    const range = anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
-    return { feed, lsn: process.lacks('mapped-row-without-lsn') ? null : (range?.lsn ?? null) };
-  };
+  const orderOf = orders(process, before);
   const row = { state: 'live', etag: null } as const;
   for (let position = 0; position < end;) {
     const floor = world.scenario.feedKeepsToken ? end : position;
@@ -91,9 +109,12 @@ function* readPlace(
       const { owner, etag } = copyOf(slot, version);
       // In the turn before, the slot was the identity.
       const known = ledger.rowOf(slot);
-      if (owner === null || known?.state === 'quarantined') map.notOurs.set(slot, etag);
-      else if (known?.slot !== owner && process.lacks('spares-left-out')) map.notOurs.set(slot, etag);
-      else if (known?.slot !== owner) map.spare.set(slot, etag);
+      const isWaived = known?.state === 'quarantined';
+      const hasCopy = known?.slot === owner && !(isWaived && process.lacks('stale-copy-left-out'));
+      const isLeftOut = (owner === null || (isWaived && !hasCopy)) && !process.lacks('left-out-is-a-spare');
+      if (owner === null || isLeftOut) map.notOurs.set(slot, etag);
+      else if (!hasCopy && process.lacks('spares-left-out')) map.notOurs.set(slot, etag);
+      else if (!hasCopy) map.spare.set(slot, etag);
       else map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
     }
     position = page.end;

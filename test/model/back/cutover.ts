@@ -10,10 +10,11 @@ import type { Anchor } from './commit.ts';
 import { Container } from './container.ts';
 import { alarm, isSearched, strangeSlot } from './strangers.ts';
 
-export function* cutOver(process: Process, target: Container): Steps {
+/** With waivers, a cutover does not wait for documents that the operator has given up. */
+export function* cutOver(process: Process, target: Container, { waives }: { waives: boolean }): Steps {
   const { world, ledger } = process;
   const { source } = world;
-  const isOpen = (): boolean => process.openLetters().length === 0;
+  const isOpen = (): boolean => waives || process.openLetters().length === 0;
   yield { until: () => ledger.leases.length > 0 && ledger.leases.every(isTail) && isOpen() };
   world.fenced = true;
   for (;;) {

@@ -6,7 +6,7 @@ import { act } from '../application.ts';
 import type { Mutation } from '../mutations.ts';
 import { converge, perform, quiet } from '../scheduler.ts';
 import type { Scenario } from '../scenario.ts';
-import { placeOf, Source, type Identity, type Key } from '../source.ts';
+import { placeOf, slotOf, Source, type Identity, type Key, type Slot } from '../source.ts';
 import { World } from '../world.ts';
 import { Container } from './container.ts';
 import { cutOver } from './cutover.ts';
@@ -17,6 +17,8 @@ export interface Itinerary extends Scenario {
   readonly lastTurn: 1 | 2;
   /** How often another process writes the closed side, in each turn. */
   readonly strayMax: number;
+  /** A cutover leaves dead letters behind. */
+  readonly waives: boolean;
   /** The ledger of a turn may be lost. */
   readonly loses: boolean;
 }
@@ -38,6 +40,8 @@ export class Journey {
   /** What the application has written and not deleted. */
   #written = new Map<Identity, Written>();
   #failure: string | null = null;
+  /** What was left on the side that is closed. */
+  #away = new Map<Slot, Written>();
   #strays = 0;
   #hasLost = false;
 
@@ -46,7 +50,16 @@ export class Journey {
     this.#mutation = mutation;
     const source = new Source(itinerary.ranges);
     const target = new Container(new Source(itinerary.ranges, BODIES));
-    this.worlds = [new World(itinerary, mutation, { source, target, turn: 0, before: null })];
+    this.worlds = [
+      new World(itinerary, mutation, {
+        source,
+        target,
+        turn: 0,
+        before: null,
+        leftOut: new Set(),
+        excused: new Set(),
+      }),
+    ];
   }
 
   /** The world of the turn that has begun last. */
@@ -77,6 +90,8 @@ export class Journey {
         return this.#cutOver();
       case 'quiet':
         return this.#rest();
+      case 'foreign':
+        return world.turn === 0 && perform(world, action);
       case 'stray':
         return this.#stray(rest);
       case 'elapse':
@@ -98,6 +113,7 @@ export class Journey {
     if (source.isTtlPaused || fenced || committed !== null || !act(source, scenario, action)) return false;
     const [id = ''] = action.split(' ');
     this.#note(source, id);
+    this.world.excused.delete(id);
     return true;
   }
 
@@ -105,7 +121,7 @@ export class Journey {
     const { process, target } = this.world;
     // Settling comes first, as before a sweep.
     if (process === null || !process.tasks.has('promote') || process.tasks.has('cutover')) return false;
-    process.spawn('cutover', cutOver(process, target as Container));
+    process.spawn('cutover', cutOver(process, target as Container, this.itinerary));
     return true;
   }
 
@@ -145,10 +161,15 @@ export class Journey {
   #turn(): void {
     const { source, target, committed, turn } = this.world;
     const documents = (target as Container).documents;
-    const written = [...this.#written].toSorted(([, a], [, b]) => Number(b.lapsed) - Number(a.lapsed));
+    const { away, excused } = this.#exceptions(documents);
+    const copied = [...this.#written].filter(([, { key }]) => key !== '!');
+    const written = copied.toSorted(([, a], [, b]) => Number(b.lapsed) - Number(a.lapsed));
     this.#written = new Map(
       written.map(([id, { key, ...rest }]) => [key + id.slice(1), { ...rest, key: id.slice(0, 1) }]),
     );
+    for (const id of excused) this.#note(documents, id);
+    for (const [id, away] of this.#away) this.#written.set(id, away);
+    this.#away = away;
     // What was written after the last look was written to a side that is in use: the next turn replicates it.
     for (const id of documents.identities) {
       const anchor = committed?.anchors.find(({ min, max }) => min <= placeOf(id) && placeOf(id) < max);
@@ -156,8 +177,44 @@ export class Journey {
     }
     this.#strays = 0;
     this.#hasLost = false;
-    const sides = { source: documents, target: new Container(source), turn: turn + 1, before: committed };
-    this.worlds.push(new World(scenarioOf(this.itinerary, turn + 1), this.#mutation, sides));
+    const sides = {
+      source: documents,
+      target: new Container(source),
+      before: committed,
+      leftOut: new Set(away.keys()),
+      excused,
+    };
+    const world = new World(scenarioOf(this.itinerary, turn + 1), this.#mutation, {
+      ...sides,
+      turn: turn + 1,
+    });
+    this.worlds.push(world);
+  }
+
+  /** What the operator has waived. Documents that are left out are not on the other side, and the application knows. */
+  #exceptions(documents: Source): { away: Map<Slot, Written>; excused: Set<Identity> } {
+    const { source, ledger, excused: before } = this.world;
+    const leftOut = new Set<Slot>();
+    const excused = new Set<Identity>();
+    for (const id of before) {
+      const slot = slotOf(id, source.now(id) ?? { key: '!' });
+      if (slot !== null) excused.add(slot);
+    }
+    for (const id of source.identities) {
+      if (source.now(id)?.key === '!') leftOut.add(id);
+      if (!ledger.letters.has(id)) continue;
+      const slot = ledger.rowOf(id)?.slot ?? null;
+      if (slot === null) leftOut.add(id);
+      else excused.add(slot);
+    }
+    const away = new Map<Slot, Written>();
+    for (const id of leftOut) {
+      const written = this.#written.get(id);
+      if (written !== undefined) away.set(id, written);
+      this.#written.delete(id);
+    }
+    for (const id of documents.identities) if (documents.now(id)?.key === '!') excused.add(id);
+    return { away, excused };
   }
 
   #note(documents: Source, id: Identity): void {

@@ -81,7 +81,8 @@ export function isSearched({ ledger, world }: Process): boolean {
 export function strangeSlot(process: Process): Slot | null {
   if (!process.keepsEtags || process.lacks('closed-side-not-counted')) return null;
   const { now } = process.world.target;
-  const slots = process.slots();
+  const leftOut = process.lacks('left-out-not-counted') ? [] : process.ledger.notOurs.keys();
+  const slots = [...process.slots(), ...leftOut];
   // Two rows that name one slot: a stranger had emptied it before the second document came there.
   return slots.find((slot, at) => !now.has(slot) || slots.indexOf(slot) !== at) ?? null;
 }
