@@ -8,6 +8,10 @@ const OPTIONS = {
     type: 'boolean',
     help: 'keep the data of the emulator and the ledger, and print how to look around',
   },
+  andBack: {
+    type: 'boolean',
+    help: 'then go back: the application returns to the source, and nothing is lost',
+  },
   ...PAGE_OPTIONS,
 } as const;
 

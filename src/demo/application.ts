@@ -69,32 +69,32 @@ export class Application {
     this.#isStopped = false;
   }
 
-  /** Switches the application to the target and lets it resume. */
-  switchOver(): void {
-    this.#side = TARGET;
+  /** Switches the application to another container and lets it resume. */
+  switchTo(side: ShopSide): void {
+    this.#side = side;
     this.resume();
   }
 
   /** Resolves a collision by giving one of the two invoices to another customer. */
-  async resolveCollision(signal: AbortSignal): Promise<void> {
-    const [{ id, tenants }] = COLLISIONS;
+  async resolveCollision(at: 0 | 1, signal: AbortSignal): Promise<void> {
+    const { id, tenants } = COLLISIONS[at];
     for (const tenantId of tenants.slice(1)) {
       await this.#patiently(signal, async () => {
         const item = this.#container.item(id, tenantId);
         const { resource } = await item.read<Order>();
         const order = must(resource, 'invoices are not deleted');
-        await item.replace({ ...order, customerId: 'c-043', version: order.version + 1 });
+        await item.replace({ ...order, customerId: `c-04${3 + at}`, version: order.version + 1 });
       });
     }
   }
 
-  /** Counts the orders that the application remembers, and how many of them the target holds in their last version. */
+  /** Counts the orders that the application remembers, and how many of them its container holds in their last version. */
   async findAll(signal: AbortSignal): Promise<{ readonly known: number; readonly found: number }> {
     let found = 0;
-    for (const { id, customerId, version } of this.#orders) {
+    for (const order of this.#orders) {
       await this.#patiently(signal, async () => {
-        const { resource } = await this.#container.item(id, customerId).read<Order>();
-        if (resource?.version === version) found += 1;
+        const { resource } = await this.#container.item(order.id, order[this.#side.property]).read<Order>();
+        if (resource?.version === order.version) found += 1;
       });
     }
     return { known: this.#orders.length, found };

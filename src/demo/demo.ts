@@ -24,6 +24,8 @@ import { runStory, type Pace } from './story.ts';
 export interface DemoOptions {
   readonly fast: boolean;
   readonly keep: boolean;
+  /** Whether the application returns to the source in the end. */
+  readonly andBack: boolean;
   /** The port of the live page; undefined: it is not served. */
   readonly watch?: string | undefined;
 }
@@ -41,7 +43,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<R
   }
 }
 
-async function perform(context: Context, { fast, keep, watch }: DemoOptions): Promise<Result> {
+async function perform(context: Context, { fast, keep, andBack, watch }: DemoOptions): Promise<Result> {
   const { signal, out, clock } = context;
   const startedMs = clock.monotonicMs();
   const pace = fast ? FAST : NORMAL;
@@ -69,6 +71,7 @@ async function perform(context: Context, { fast, keep, watch }: DemoOptions): Pr
           application,
           seed,
           pace,
+          returns: andBack,
           signal: members.signal,
         }),
       );

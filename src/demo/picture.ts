@@ -47,8 +47,25 @@ export function demoText(findings: DemoFindings): string {
         `${formatCount(proof.orders.found)} of ${pluralize(proof.orders.known, 'order')} are as the application last wrote them`,
       ],
       ['', `the integer ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
+      ...backRows(findings),
     ]),
   ].join('\n');
+}
+
+function backRows({ back }: DemoFindings): ReadonlyArray<readonly [string, string]> {
+  if (back === undefined) return [];
+  const { replicated, moved, deleted, stoppedMs, orders } = back;
+  return [
+    [
+      'and back',
+      `${formatCount(replicated)} written, ${formatCount(moved)} moved, ${formatCount(deleted)} deleted in the source meanwhile`,
+    ],
+    ['', `writers stopped for ${formatDuration(stoppedMs)}`],
+    [
+      '',
+      `${formatCount(orders.found)} of ${pluralize(orders.known, 'order')} are in the source as they were last written`,
+    ],
+  ];
 }
 
 interface Scale {

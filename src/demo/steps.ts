@@ -13,6 +13,7 @@ import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { runToGoal, type SpecContext } from '../report/runs/run-engine.ts';
 import { runPlan } from '../report/runs/run-plan.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
+import { inTurn, type TurnContext } from '../report/turns/in-turn.ts';
 import type { DemoAccount } from './account.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -37,6 +38,8 @@ const DEADLINE_MS = 60_000;
  * demo writes, and the demo knows when it has stopped.
  */
 const QUIET_MS = 1000;
+const TIMES = { deadlineMs: DEADLINE_MS, quietMs: QUIET_MS, watchMs: QUIET_MS } as const;
+const VERIFY_ORDER = { level: 'digest', fresh: true, repair: false, deadlineMs: DEADLINE_MS } as const;
 
 /** `cosmig plan` without options. */
 const PLAN_ORDER = {
@@ -96,20 +99,25 @@ export class Steps {
   async tailWhile(work: () => Promise<void>): Promise<Json> {
     const out = (this.#tailing = this.#begin('cosmig tail'));
     using stop = new ChildSignal(this.#signal);
-    const tail = this.#tail(out, stop.signal);
+    const context = this.#contextFor(out, { signal: stop.signal });
+    const tail = this.#untilStopped(context, { command: 'tail', signal: stop.signal });
     const working = work().finally(() => stop.abort(new CanceledError('SIGINT')));
-    const [, json] = await Promise.all([working, tail]);
-    return json;
+    const [, result] = await Promise.all([working, tail]);
+    return out.json(result);
   }
 
-  async #tail(out: CapturingReporter, signal: AbortSignal): Promise<Json> {
+  /** Runs a tail until the demo stops it. */
+  async #untilStopped(
+    context: SpecContext,
+    { command, signal }: { readonly command: 'tail' | 'reverse'; readonly signal: AbortSignal },
+  ): Promise<Result | undefined> {
     try {
-      return out.json(await runToGoal(this.#contextFor(out, { signal }), { command: 'tail', goal: 'tail' }));
+      return await runToGoal(context, { command, goal: 'tail' });
     } catch (error) {
       // The demo has stopped the tail, perhaps while a dead letter was open. Both are planned, so neither is an error.
       const isPlanned = error instanceof DeadLetterError || error instanceof CanceledError;
       if (!isPlanned || !signal.aborted || this.#signal.aborted) throw error;
-      return out.json();
+      return undefined;
     }
   }
 
@@ -117,8 +125,7 @@ export class Steps {
     const out = this.#begin('cosmig verify');
     // A terminal has one live line, and it shows the comparison now. The tail keeps running.
     this.#tailing?.mute();
-    const order = { level: 'digest', fresh: true, repair: false, deadlineMs: DEADLINE_MS } as const;
-    const json = out.json(await runVerifyWithProgress(this.#contextFor(out), order));
+    const json = out.json(await runVerifyWithProgress(this.#contextFor(out), VERIFY_ORDER));
     out.note('both sides are equal, and the application did not stop for it');
     return json;
   }
@@ -148,15 +155,51 @@ export class Steps {
     out.note(`${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`);
   }
 
-  async cutOver(hooks: DemoHooks): Promise<Json> {
-    return this.#cutOver('cosmig cutover --like-source throughput --on-fence ... --on-commit ...', hooks);
+  /** Runs `cosmig cutover`. `keeps`: whether it makes a way back. */
+  async cutOver(hooks: DemoHooks, { keeps }: { readonly keeps: boolean }): Promise<Json> {
+    const keep = keeps ? '--keep-source-for 7d ' : '';
+    const line = `cosmig cutover ${keep}--like-source throughput --on-fence ... --on-commit ...`;
+    return this.#cutOver(line, hooks, keeps ? { keepSourceFor: ['7d'] } : {});
   }
 
-  async #cutOver(line: string, hooks: DemoHooks): Promise<Json> {
+  /** Runs `cosmig reverse` until `work` has ended. */
+  async reverseWhile(work: () => Promise<void>): Promise<Json> {
+    const out = (this.#tailing = this.#begin('cosmig reverse'));
+    using stop = new ChildSignal(this.#signal);
+    const context = this.#contextFor(out, { signal: stop.signal });
+    const reversing = inTurn(context, 'back', async (turned) => {
+      // The demo stops the run, which is not an error.
+      await this.#untilStopped(turned, { command: 'reverse', signal: stop.signal });
+      return undefined;
+    });
+    const working = work().finally(() => stop.abort(new CanceledError('SIGINT')));
+    await Promise.all([working, reversing]);
+    return out.json();
+  }
+
+  async verifyReverse(): Promise<void> {
+    const out = this.#begin('cosmig verify --reverse');
+    this.#tailing?.mute();
+    await inTurn(this.#contextFor(out), 'back', async (turned) =>
+      runVerifyWithProgress(turned, VERIFY_ORDER),
+    );
+    out.note('both sides are equal in this direction as well');
+  }
+
+  async rollBack(hooks: DemoHooks): Promise<Json> {
+    const out = this.#begin('cosmig rollback --on-fence ... --on-commit ...');
+    const order = { ...hooks, ...TIMES, likeSource: [] } as const;
+    const result = await inTurn(this.#contextFor(out), 'back', async (turned) =>
+      runCutoverWithProgress(turned, order, { command: 'rollback' }),
+    );
+    return out.json(result);
+  }
+
+  async #cutOver(line: string, hooks: DemoHooks, options: SpecContext['options'] = {}): Promise<Json> {
     const out = this.#begin(line);
-    const times = { deadlineMs: DEADLINE_MS, quietMs: QUIET_MS, watchMs: QUIET_MS };
-    const order = { ...hooks, ...times, likeSource: ['throughput'] } as const;
-    return out.json(await runCutoverWithProgress(this.#contextFor(out), order, { command: 'cutover' }));
+    const order = { ...hooks, ...TIMES, likeSource: ['throughput'] } as const;
+    const context = this.#contextFor(out, { options });
+    return out.json(await runCutoverWithProgress(context, order, { command: 'cutover' }));
   }
 
   /** Prints the command line of a step; returns the reporter of the step. */
@@ -171,11 +214,11 @@ export class Steps {
       options = {},
       signal = this.#signal,
     }: { readonly options?: SpecContext['options']; readonly signal?: AbortSignal } = {},
-  ): SpecContext {
+  ): SpecContext & TurnContext {
     const { config, env } = this.#local;
     return {
       ...this.#context,
-      options: { config: [config], ...options },
+      options: { source: [], target: [], ledger: [], config: [config], ...options },
       operand: undefined,
       signal,
       out,

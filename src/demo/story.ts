@@ -1,6 +1,6 @@
 /**
  * The acts of the demo in order: the plan, the application alone, the copy with a range that splits half-way, the tail with a
- * collision that is fixed, the proof, the closed gate, the cutover, and the application alone again.
+ * collision that is fixed, the proof, the closed gate, the cutover, the application alone again, and the way back.
  */
 import type { Context } from '../cli/command.ts';
 import { sleep } from '../lib/abort.ts';
@@ -34,6 +34,8 @@ interface Story {
   readonly application: Application;
   readonly seed: Seed;
   readonly pace: Pace;
+  /** Whether the application returns to the source in the end. */
+  readonly returns: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -45,7 +47,7 @@ const CHECK_MS = 25;
 const TOP = 5;
 
 export async function runStory(parts: Story): Promise<DemoFindings> {
-  const { context, local, application, seed, pace, signal } = parts;
+  const { context, local, application, seed, pace, returns, signal } = parts;
   const { out } = context;
   const steps = new Steps({ context, local, signal });
   out.note('the application creates, updates, moves and deletes orders all the time');
@@ -59,29 +61,30 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   out.note(`  ${pluralize(documentsOf(copied, 'written'), 'document')} copied while the application wrote`);
   const tailed = await steps.tailWhile(async () => {
     await sleep(pace.tailMs, signal);
-    await application.resolveCollision(signal);
+    await application.resolveCollision(0, signal);
     out.note('  the application gives one of the colliding invoices to another customer');
-    await waitForLetterToClose(parts);
+    await waitForLettersToClose(parts, 1);
     out.note('  its dead letter closed by itself');
     await steps.verify();
   });
   const refused = await steps.refusedCutover();
-  const open = must(
-    (await letters(local)).find(({ state }) => state === 'open'),
-    'one collision is not resolved',
-  );
-  await steps.discard(open.number);
-  const cut = await steps.cutOver({
+  if (returns) await resolveLast(parts, steps);
+  else await discardLast(parts, steps);
+  const hooks = {
     stopWriters: async () => application.stop(),
-    onCommit: async () => application.switchOver(),
     onAbort: async () => application.resume(),
-  });
+  };
+  const onCommit = async (): Promise<void> => application.switchTo(TARGET);
+  const cut = await steps.cutOver({ ...hooks, onCommit }, { keeps: returns });
   out.note('the application continues in the target');
   const load = await measureLoad(parts, TARGET);
   await application.stop();
   const after = describeContainer(TARGET, await countKeys(local, TARGET, signal), load);
 
   const orders = await application.findAll(signal);
+  const compared = totalOf(await countKeys(local, SOURCE, signal));
+  const target = await readLongInteger(parts, TARGET);
+  const back = returns ? { back: await goBack(parts, steps) } : {};
   const late = cut['lateWrites'];
   return {
     plan,
@@ -103,11 +106,57 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
     stoppedMs: Number(cut['stoppedMs'] ?? 0),
     proof: {
       equal: cut['phase'] === 'committed',
-      compared: totalOf(await countKeys(local, SOURCE, signal)),
+      compared,
       orders,
-      long: { source: await readLongInteger(parts, SOURCE), target: await readLongInteger(parts, TARGET) },
+      long: { source: await readLongInteger(parts, SOURCE), target },
       lateWrites: Array.isArray(late) ? late.length : 0,
     },
+    ...back,
+  };
+}
+
+/** Accepts that one of the invoices that collide is not migrated. */
+async function discardLast({ local }: Story, steps: Steps): Promise<void> {
+  const open = must(
+    (await letters(local)).find(({ state }) => state === 'open'),
+    'one collision is not resolved',
+  );
+  await steps.discard(open.number);
+}
+
+/** Resolves the other collision too: a document that is given up could not be distinguished on the way back. */
+async function resolveLast(parts: Story, steps: Steps): Promise<void> {
+  const { context, application, signal } = parts;
+  await steps.tailWhile(async () => {
+    await application.resolveCollision(1, signal);
+    context.out.note('  the application gives the other invoice to another customer as well');
+    await waitForLettersToClose(parts, 2);
+  });
+}
+
+/** The shop finds that the new key was wrong, and returns to the source. */
+async function goBack(parts: Story, steps: Steps): Promise<NonNullable<DemoFindings['back']>> {
+  const { context, application, pace, signal } = parts;
+  context.out.note('the shop finds that the new key was wrong; the application still writes to the target');
+  application.resume();
+  const reversed = await steps.reverseWhile(async () => {
+    await sleep(pace.tailMs, signal);
+    await steps.verifyReverse();
+  });
+  const rolled = await steps.rollBack({
+    stopWriters: async () => application.stop(),
+    onCommit: async () => application.switchTo(SOURCE),
+    onAbort: async () => application.resume(),
+  });
+  context.out.note('the application is back in the source');
+  await sleep(pace.tailMs, signal);
+  await application.stop();
+  return {
+    replicated: documentsOf(reversed, 'written') + documentsOf(rolled, 'written'),
+    moved: documentsOf(reversed, 'moved') + documentsOf(rolled, 'moved'),
+    deleted: documentsOf(reversed, 'deleted') + documentsOf(rolled, 'deleted'),
+    stoppedMs: Number(rolled['stoppedMs'] ?? 0),
+    orders: await application.findAll(signal),
   };
 }
 
@@ -202,9 +251,11 @@ async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {
   return ledger.letters.list({ state: 'any', after: 0, limit: 100 });
 }
 
-async function waitForLetterToClose({ local, context, signal }: Story): Promise<void> {
+async function waitForLettersToClose({ local, context, signal }: Story, count: number): Promise<void> {
   const endMs = context.clock.monotonicMs() + CLOSING_MS;
-  while (!(await letters(local)).some(({ state }) => state === 'closed')) {
+  const closed = async (): Promise<number> =>
+    (await letters(local)).filter(({ state }) => state === 'closed').length;
+  while ((await closed()) < count) {
     if (context.clock.monotonicMs() > endMs) {
       throw new NotReadyError('the dead letter of the fixed document is still open', {
         why: `the tail did not reach it within ${CLOSING_MS / 1000} s`,

@@ -115,6 +115,18 @@ export const DEMO_RESULT = is.object({
     long: is.object({ source: is.nullable(is.text()), target: is.nullable(is.text()) }),
     lateWrites: is.whole(),
   }),
+  back: is.optional(
+    is.object(
+      {
+        replicated: is.whole('documents written to the source while the target was in use'),
+        moved: is.whole(),
+        deleted: is.whole(),
+        stoppedMs: is.number('how long the rollback stopped the writers'),
+        orders: is.object({ known: is.whole(), found: is.whole() }),
+      },
+      'the way back; with --and-back',
+    ),
+  ),
   report: is.text('the path of the page of the whole migration, which the demo leaves'),
   kept: is.optional(is.object({ folder: is.text(), endpoint: is.text() })),
   durationMs,

@@ -88,3 +88,19 @@ test('demo: stopped -> leaves nothing behind', async () => {
   expect(left()).toEqual([]);
   expect(run.listening).toBe(0);
 }, 60_000);
+
+test('demo: and back -> the source has what the application wrote to the target', async () => {
+  const run = await runCosmig(['demo', '--fast', '--and-back', '--json'], { clock: systemClock });
+  expect([run.code, run.code === 0 ? '' : run.stderr]).toEqual([0, '']);
+  const { back, letters } = JSON.parse(run.stdout) as {
+    readonly back: {
+      readonly replicated: number;
+      readonly orders: Readonly<Record<'known' | 'found', number>>;
+    };
+    readonly letters: ReadonlyArray<{ readonly state: string }>;
+  };
+  expect(back.replicated).toBeGreaterThan(0);
+  expect(back.orders.known).toBeGreaterThan(0);
+  expect(back.orders.found).toBe(back.orders.known);
+  expect(letters.map(({ state }) => state)).toEqual(['closed', 'closed']);
+}, 120_000);
