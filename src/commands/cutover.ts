@@ -43,9 +43,9 @@ export const cutover: Command<typeof OPTIONS> = {
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
     const { runCutoverWithProgress } = await import('../report/runs/run-cutover.ts');
-    const { loadSpec } = await import('../spec/load.ts');
+    const { loadLedgerPath } = await import('../spec/load.ts');
     const { switchOrder } = await import('../report/turns/switch-order.ts');
-    const { options, clock, out } = context;
+    const { options, out } = context;
     const { watch, watchWrites, likeSource } = options;
     // Before --watch served a page, it was the name of --watch-writes.
     const time = watch === undefined ? undefined : readDuration(watch);
@@ -53,11 +53,13 @@ export const cutover: Command<typeof OPTIONS> = {
     const order = switchOrder(context, { command: 'cutover', watchMs: isTime ? time : watchWrites });
     if (isTime) out.note(`--watch ${watch} is taken for --watch-writes ${watch}; write that from now on`);
     return inTurn(context, 'forth', async (turned) => {
-      const { spec } = loadSpec({ options, env: context.env, clock, turn: turned.turn });
-      return withPage({ watch: isTime ? undefined : watch, ledger: () => spec.ledger }, turned, async () =>
-        withNotices(turned, 'cutover', async (observer) =>
-          runCutoverWithProgress(turned, { ...order, likeSource }, { command: 'cutover', observer }),
-        ),
+      return withPage(
+        { watch: isTime ? undefined : watch, ledger: () => loadLedgerPath(context) },
+        turned,
+        async () =>
+          withNotices(turned, 'cutover', async (observer) =>
+            runCutoverWithProgress(turned, { ...order, likeSource }, { command: 'cutover', observer }),
+          ),
       );
     });
   },

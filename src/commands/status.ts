@@ -44,7 +44,8 @@ export const status: Command<typeof OPTIONS> = {
     return inTurn(context, 'newest', async (turned) => {
       const { options, clock, out } = turned;
       const path = loadLedgerPath(turned);
-      const shown = readStatus(loadLedgerPath({ ...turned, turn: undefined }), turned.turn ?? 0, clock.now());
+      const first = loadLedgerPath({ ...turned, turn: undefined });
+      const shown = readStatus(first, turned.turn ?? 0, clock.now());
       if (options.backup !== undefined) {
         const { Ledger } = await import('../state/ledger.ts');
         using ledger = Ledger.openReadonly(path);
@@ -55,7 +56,7 @@ export const status: Command<typeof OPTIONS> = {
       if (report === undefined) return result;
       const { writeWatchPage } = await import('../report/status/report-file.ts');
       const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');
-      return resultOrThrow(result, writeWatchPage(report, path, clock.now()), out);
+      return resultOrThrow(result, writeWatchPage(report, first, clock.now()), out);
     });
   },
 };

@@ -33,7 +33,7 @@ export const tail: Command<typeof OPTIONS> = {
     const { untilCaughtUp, watch } = context.options;
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
     return inTurn(context, 'forth', async (turned) =>
-      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+      withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'tail', async (observer) =>
           runToGoal(turned, { command: 'tail', goal, observer }),
         ),

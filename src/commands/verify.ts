@@ -64,7 +64,7 @@ export const verify: Command<typeof OPTIONS> = {
     }
     const order = { level, fresh, repair, deadlineMs, report };
     return inTurn(context, reverse ? 'back' : 'forth', async (turned) =>
-      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+      withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'verify', async (observer) => runVerifyWithProgress(turned, order, observer)),
       ),
     );

@@ -33,7 +33,7 @@ export const reverse: Command<typeof OPTIONS> = {
     const { untilCaughtUp, watch } = context.options;
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
     return inTurn(context, 'back', async (turned) =>
-      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+      withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'reverse', async (observer) =>
           runToGoal(turned, { command: 'reverse', goal, observer }),
         ),

@@ -39,7 +39,7 @@ export const rollback: Command<typeof OPTIONS> = {
     const { watch, watchWrites } = context.options;
     const order = switchOrder(context, { command: 'rollback', watchMs: watchWrites });
     return inTurn(context, 'back', async (turned) =>
-      withPage({ watch, ledger: () => loadLedgerPath(turned) }, turned, async () =>
+      withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'rollback', async (observer) =>
           runCutoverWithProgress(turned, { ...order, likeSource: [] }, { command: 'rollback', observer }),
         ),

@@ -56,7 +56,7 @@ export function metricsIn(facts: Facts, { version, migration, command }: About):
 function stageMetric(name: Labels, stage: Stage | null): Metric[] {
   if (stage === null) return [];
   const samples = STAGES.map((each): Sample => [
-    { ...name, cosmig_stage: each.toLowerCase() },
+    { ...name, cosmig_stage: each.toLowerCase().replace(' ', '-') },
     each === stage ? 1 : 0,
   ]);
   return [{ name: 'stage', type: 'stateset', help: 'The stage of the migration.', samples }];

@@ -20,7 +20,8 @@ export function readStatus(ledger: string, number: number, nowMs: number): Statu
   });
 }
 
-function turnsOf(ledger: string, number: number): Turns {
+/** Returns what the ledgers say of the turns, for the status of one of them. */
+export function turnsOf(ledger: string, number: number): Turns {
   const turns = readTurns(ledger);
   const newest = must(turns.at(-1), 'a migration has a turn');
   const before = newest.number === 0 ? undefined : turns[newest.number - 1];

@@ -7,7 +7,7 @@ import type { CosmigError } from '../../lib/errors.ts';
 import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
 import { readVersion } from '../../lib/version.ts';
 import { errorOfWriting } from '../runs/report-file.ts';
-import { readFacts } from '../watch/facts.ts';
+import { readNewestFacts } from '../watch/newest-turn.ts';
 import { partsOf, watchPage, type PageParts } from '../watch/page.ts';
 import { beforeAfter } from './before-after.ts';
 import { cutoverTimeline } from './cutover-timeline.ts';
@@ -22,9 +22,10 @@ export function writeWatchPage(path: string, ledger: string, nowMs: number): Cos
   });
 }
 
+/** `ledger`: the path of the first turn's ledger. The page is about the newest turn. */
 export function reportPage(ledger: string, nowMs: number): string {
-  const known = readFacts(ledger, nowMs);
-  const facts = known.is === 'known' ? readReportFacts(ledger, known) : known;
+  const known = readNewestFacts(ledger, nowMs);
+  const facts = known.is === 'known' ? readReportFacts(known.status.ledger, known) : known;
   const parts: PageParts = partsOf(facts, { source: new Map(), target: new Map() });
   const more: PageParts =
     facts.is === 'known'

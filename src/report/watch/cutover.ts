@@ -10,7 +10,7 @@ import { stepText } from './words.ts';
 const LAG_MAX_S = 60;
 
 export function cutover(facts: MigrationFacts): Markup {
-  return markup`<h2>Cutover</h2>${stopped(facts)}<div class="columns"><div><h3>What the gate requires</h3><ul class="ticks">${gate(
+  return markup`<h2>${facts.leadsBack ? 'Rollback' : 'Cutover'}</h2>${stopped(facts)}<div class="columns"><div><h3>What the gate requires</h3><ul class="ticks">${gate(
     facts,
   ).map(
     ({ name, is, note }) =>

@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { CosmigError } from '../../lib/errors.ts';
 import { planOfLedger, type PlanRecord } from '../../plan/reading/plan-record.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
@@ -13,6 +14,7 @@ import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts'
 import type { RunReport } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import type { Turns } from '../status/way-back.ts';
 import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
 
 /** The state of a migration at one moment. */
@@ -34,6 +36,8 @@ export interface MigrationFacts {
   /** The key of the target as the operator gave it. */
   readonly key: { readonly paths: readonly string[]; readonly derive: readonly string[] };
   readonly plan: PlanFacts;
+  /** Whether this turn moves data back, so that the engine's source is the target of the migration. */
+  readonly leadsBack: boolean;
 }
 
 /** What was planned; null: nothing, or another container. */
@@ -53,7 +57,8 @@ export type Facts = MigrationFacts | NothingToShow;
 const EVENTS_SHOWN = 12;
 const LETTERS_SHOWN = 6;
 
-export function readFacts(ledgerPath: string, atMs: number): Facts {
+/** `turns`: the turns of the migration, for what a page says of the way back. */
+export function readFacts(ledgerPath: string, atMs: number, turns: Turns | null = null): Facts {
   if (!existsSync(ledgerPath))
     return {
       is: 'absent',
@@ -63,7 +68,7 @@ export function readFacts(ledgerPath: string, atMs: number): Facts {
       plan: readPlan(ledgerPath),
     };
   try {
-    return readKnown(ledgerPath, atMs);
+    return readKnown(ledgerPath, atMs, turns);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
     const why = `${error.message}: ${error.why}`;
@@ -89,7 +94,7 @@ function planFor(ledgerPath: string, { migration }: Overview): PlanFacts {
   return isSame && found.summary.source === pinned.source ? found : null;
 }
 
-function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
+function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): MigrationFacts {
   const { overview, more } = readOverviewAnd(ledgerPath, (ledger) => ({
     history: ledger.history.all(),
     events: ledger.journal.newest(EVENTS_SHOWN),
@@ -100,6 +105,8 @@ function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
   const status = buildStatus(ledgerPath, overview, {
     lastProof: VerifyStore.lastProof(verified),
     isVerifying,
+    turns,
+    nowMs: atMs,
   });
   return {
     is: 'known',
@@ -113,6 +120,7 @@ function readKnown(ledgerPath: string, atMs: number): MigrationFacts {
       derive: textsIn(overview.migration.pinned.derive),
     },
     plan: planFor(ledgerPath, overview),
+    leadsBack: turns !== null && leadsBack(turns.shown.number),
     ...more,
   };
 }

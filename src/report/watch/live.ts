@@ -4,8 +4,9 @@ import type { SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
 import type { Shown } from '../../watch/server.ts';
 import { metricsOf } from '../metrics/metrics.ts';
-import { readFacts, type Facts } from './facts.ts';
-import { FreshRanges } from './fresh-ranges.ts';
+import type { Facts } from './facts.ts';
+import { FreshRanges } from './rates/fresh-ranges.ts';
+import { readNewestFacts } from './newest-turn.ts';
 import { LIVE_POLICY, partsOf, watchPage, type PageParts } from './page.ts';
 import type { RangeRates } from './ranges.ts';
 
@@ -46,7 +47,7 @@ export class LivePage implements Shown {
   #look(): Facts {
     const nowMs = this.#clock.monotonicMs();
     if (this.#last === undefined || nowMs - this.#last.lookedMs >= FRESH_MS) {
-      const facts = readFacts(this.#ledger, this.#clock.now());
+      const facts = readNewestFacts(this.#ledger, this.#clock.now());
       if (facts.is === 'known' && facts.report !== null) this.#rates.add(facts.report);
       if (facts.is === 'known') this.#fresh.add(facts, nowMs);
       this.#last = { facts, lookedMs: nowMs };

@@ -3,6 +3,7 @@
  * report of `cosmig status` is the same page at one moment, without a script.
  */
 import { createHash } from 'node:crypto';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { formatTime } from '../format.ts';
 import { Markup, markup, NOTHING } from '../svg/markup.ts';
 import { CLIENT } from './client.ts';
@@ -14,16 +15,31 @@ import { plan } from './plan.ts';
 import { proof } from './proof.ts';
 import { NONE_FRESH, ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
-import { eventText, eventTime, headlineOf, stageOf, STAGES, type Stage } from './words.ts';
+import { wayBack } from './way-back.ts';
+import { eventText, eventTime, headlineOf, isSwitching, stageOf, stagesOf, type Stage } from './words.ts';
 import { work } from './work.ts';
 
 /** The parts of the page by the id of their element, in the order of the page. */
 export type PageParts = Readonly<Record<string, string>>;
 
+/** The name of a document, or a text between two tags. */
+const TEXTS = /<bdi class="key">[^<]*|>[^<]+(?=<)/g;
+
+/** Returns the parts of a page for people, who call the containers source and target as before the first cutover. */
+function inWordsOf(facts: Facts, parts: PageParts): PageParts {
+  if (facts.is !== 'known' || !facts.leadsBack) return parts;
+  return Object.fromEntries(
+    Object.entries(parts).map(([id, markupText]) => [
+      id,
+      markupText.replaceAll(TEXTS, (text) => (text.startsWith('>') ? swapWords(text) : text)),
+    ]),
+  );
+}
+
 export function partsOf(facts: Facts, rates: RangeRates, fresh = NONE_FRESH): PageParts {
   const known = facts.is === 'known' ? facts : null;
   const of = (make: (of: MigrationFacts) => Markup): string => (known === null ? NOTHING : make(known)).text;
-  return {
+  return inWordsOf(facts, {
     now: headline(facts).text,
     work: of(work),
     ranges: of((all) => ranges(all, rates, fresh)),
@@ -32,11 +48,12 @@ export function partsOf(facts: Facts, rates: RangeRates, fresh = NONE_FRESH): Pa
     letters: of(deadLetters),
     proof: of(proof),
     cutover: of(cutover),
+    back: of((all) => wayBack(all) ?? NOTHING),
     plan: (plan(facts) ?? NOTHING).text,
     events: of(events),
     name: markup`<bdi>${nameOf(facts)}</bdi>`.text,
     asof: markup`As of ${formatTime(facts.atMs)}`.text,
-  };
+  });
 }
 
 function headline(facts: Facts): Markup {
@@ -46,15 +63,17 @@ function headline(facts: Facts): Markup {
 <div class="headline ${mood}"><h1>${title}</h1><p><bdi>${detail}</bdi></p></div>`;
 }
 
-function stages(stage: Stage, { plan }: Facts): Markup {
-  const at = STAGES.indexOf(stage);
-  return markup`<ol class="stages at-${stage.toLowerCase()}" aria-label="Stages">${STAGES.map(
-    (name, index) => {
-      const isSkipped = name === 'Plan' && index < at && plan === null;
-      const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
-      return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
-    },
-  )}</ol>`;
+function stages(stage: Stage, facts: Facts): Markup {
+  const { plan } = facts;
+  const list = stagesOf(facts);
+  const isBack = facts.is === 'known' && facts.leadsBack;
+  const first = isSwitching(facts) ? 'switching' : stage === 'Way back' ? 'returning' : '';
+  const at = list.indexOf(stage);
+  return markup`<ol class="stages ${first}" aria-label="Stages">${list.map((name, index) => {
+    const isSkipped = name === 'Plan' && index < at && plan === null && !isBack;
+    const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
+    return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
+  })}</ol>`;
 }
 
 function events({ events: list, atMs }: MigrationFacts): Markup {
@@ -118,6 +137,7 @@ export function watchPage(
     live ? null : part('spread', 'card'),
     part('history', 'card'),
     markup`<div class="columns">${[part('moved', 'card'), part('proof', 'card')]}</div>`,
+    part('back', 'card'),
     part('cutover', 'card'),
     live ? null : part('timeline', 'card'),
     part('plan', 'card'),

@@ -12,6 +12,8 @@ const CANDIDATES_SHOWN = 8;
 
 export function plan(facts: Facts): Markup | null {
   const { plan: found, atMs } = facts;
+  // A plan is about the first direction.
+  if (facts.is === 'known' && facts.leadsBack) return null;
   if (found === null) return facts.is === 'known' ? none(facts) : null;
   if (found.is === 'unreadable')
     return markup`<h2>Plan</h2><p class="empty">It cannot be read: ${found.why}.</p>`;

@@ -27,10 +27,9 @@ footer{display:flex;flex-wrap:wrap;gap:4px 24px;margin-top:28px;font-size:.82rem
 .stale main{filter:grayscale(1)}
 .stale .page{padding-bottom:96px}
 main{display:flex;flex-direction:column}
-/* While writers are stopped, what the operator waits for comes first. */
-main:has(.at-cutover) #now{order:-3}
-main:has(.at-cutover) #work{order:-2}
-main:has(.at-cutover) #cutover{order:-1}
+main:has(.switching,.returning) #now{order:-3}
+main:has(.switching,.returning) #work{order:-2}
+main:has(.switching) #cutover,main:has(.returning) #back{order:-1}
 `;
 
 const NOW = `

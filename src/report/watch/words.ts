@@ -1,5 +1,7 @@
 /** The words of the page: where a migration is, what it is doing, and what has happened. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
+import { isSwitch } from '../../state/runs.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
@@ -7,8 +9,8 @@ import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts, NothingToShow } from './facts.ts';
 import { adviceText, measuringText } from './plan.ts';
 
-/** The stages of a migration, in order. */
-export const STAGES = ['Plan', 'Copy', 'Tail', 'Verify', 'Cutover', 'Done'] as const;
+/** The stages of a migration, in order. Only a migration that has a way back has that stage. */
+export const STAGES = ['Plan', 'Copy', 'Tail', 'Verify', 'Cutover', 'Way back', 'Done'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** A run that has reported nothing for this long may hang. It reports every second. */
@@ -17,12 +19,24 @@ const SILENT_MS = 10_000;
 /** Returns the stage of a migration; null: it has not begun, and nothing was planned. */
 export function stageOf(facts: Facts): Stage | null {
   if (facts.is !== 'known') return facts.plan === null ? null : 'Plan';
-  const { phase, running, verifying, proof } = facts.status;
-  if (phase === 'committed') return 'Done';
+  const { phase, running, verifying, proof, wayBack } = facts.status;
+  if (phase === 'committed') return wayBack === null || wayBack.state === 'ended' ? 'Done' : 'Way back';
+  if (facts.leadsBack) return 'Way back';
   if (phase === 'new' || phase === 'copying') return 'Copy';
   if (phase !== 'tailing') return 'Cutover';
   if (verifying) return 'Verify';
   return running === null && proof !== null ? 'Verify' : 'Tail';
+}
+
+/** Returns the stages that the page of a migration lists. */
+export function stagesOf(facts: Facts): readonly Stage[] {
+  const hasWayBack = facts.is === 'known' && (facts.leadsBack || facts.status.wayBack !== null);
+  return STAGES.filter((stage) => stage !== 'Way back' || hasWayBack);
+}
+
+/** Whether writers are stopped, or are about to be. */
+export function isSwitching(facts: Facts): boolean {
+  return facts.is === 'known' && ['ready', 'fencing', 'drained', 'proven'].includes(facts.status.phase);
 }
 
 export interface Headline {
@@ -33,7 +47,21 @@ export interface Headline {
 }
 
 export function headlineOf(facts: Facts): Headline {
-  return facts.is === 'known' ? knownHeadline(facts) : headlineBefore(facts);
+  if (facts.is !== 'known') return headlineBefore(facts);
+  const headline = knownHeadline(facts);
+  return facts.leadsBack
+    ? { ...headline, title: headline.title.replace(/\bcutover\b/i, asRollback) }
+    : headline;
+}
+
+/** The cutover of a turn that leads back is a rollback. */
+export function asRollback(word: string): string {
+  return word.startsWith('C') ? 'Rollback' : 'rollback';
+}
+
+/** Returns a command that has run. On a page of a turn that leads back all words are swapped, and this one back again. */
+function nameOf(command: string, facts: MigrationFacts): string {
+  return facts.leadsBack ? swapWords(`cosmig ${command}`) : `cosmig ${command}`;
 }
 
 function headlineBefore({ is, ledger, why, plan }: NothingToShow): Headline {
@@ -76,7 +104,7 @@ function knownHeadline(facts: MigrationFacts): Headline {
       mood: 'wait',
     };
   }
-  const what = lastRun?.command === undefined ? 'A run' : `cosmig ${lastRun.command}`;
+  const what = lastRun?.command === undefined ? 'A run' : nameOf(lastRun.command, facts);
   return { title, detail: `${what} is running.`, mood: 'good' };
 }
 
@@ -90,14 +118,19 @@ function committedHeadline({ phase, cutover, next }: Status): Headline | null {
   };
 }
 
-function idleHeadline({ status, atMs }: MigrationFacts): Headline {
+function idleHeadline(facts: MigrationFacts): Headline {
+  const { status, atMs } = facts;
   const { lastRun, next, seen, cutover, deadLetters } = status;
   const detail = asSentence(next);
   if (lastRun === null) return { title: 'Nothing has run yet', detail, mood: 'idle' };
   const { command, ended, outcome } = lastRun;
   if (ended === null) {
     const last = seen === null ? '' : ` Last seen ${formatAge(atMs - Date.parse(seen.at))} ago.`;
-    return { title: `cosmig ${command} was killed or crashed`, detail: `${detail}${last}`, mood: 'alarm' };
+    return {
+      title: `${nameOf(command, facts)} was killed or crashed`,
+      detail: `${detail}${last}`,
+      mood: 'alarm',
+    };
   }
   const endedText = `${minuteText(Date.parse(ended), atMs)} UTC`;
   if (cutover?.state === 'backed out')
@@ -109,7 +142,7 @@ function idleHeadline({ status, atMs }: MigrationFacts): Headline {
   const failure = FAILURES[outcome ?? ''];
   if (failure !== undefined)
     return {
-      title: `cosmig ${command} failed at ${endedText}`,
+      title: `${nameOf(command, facts)} failed at ${endedText}`,
       detail: `${failure} ${detail}`,
       mood: 'alarm',
     };
@@ -132,7 +165,7 @@ function runningTitle({ status: { phase, lastRun, ranges }, report, comparing }:
   const step = report?.steps.at(-1)?.name;
   if (phase === 'committed' && step !== undefined && !AFTER_COMMIT.has(step))
     return 'Committed: the target is in use';
-  if (lastRun?.command === 'cutover' && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
+  if (isSwitch(lastRun?.command) && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
   if (phase === 'new' || phase === 'copying') {
     if (ranges.length === 0) return 'Preparing the copy';
     return ranges.some((range) => range.phase === 'copy') ? 'Copying' : 'Finishing the copy';

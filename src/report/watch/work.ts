@@ -6,7 +6,7 @@ import { formatAge, formatDuration, formatPercent } from '../format.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import type { MigrationFacts } from './facts.ts';
-import { paceOf, timeLeft, type RecentRates, type TimeLeft } from './pace.ts';
+import { paceOf, timeLeft, type RecentRates, type TimeLeft } from './rates/pace.ts';
 
 export function work(facts: MigrationFacts): Markup {
   const { status, report, history } = facts;

@@ -3,7 +3,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Move } from '../../helpers/migration/move.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { LivePage } from '../../../src/report/watch/live.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
+
+/** The texts of the live page, which `cosmig watch` serves for the first ledger in every turn. */
+function pageOf({ ledgerPath }: Move): Readonly<Record<string, string>> {
+  const parts = new LivePage(ledgerPath, { clock: systemClock, version: '1' }).parts();
+  const textOf = (markup: string): string => markup.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  const stage = />([^<]*)<\/li>/.exec(parts['now']?.split('aria-current').at(1) ?? '')?.[1] ?? '';
+  return { ...Object.fromEntries(Object.entries(parts).map(([id, markup]) => [id, textOf(markup)])), stage };
+}
 
 const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
 
@@ -25,6 +35,13 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect(kept).toMatch(/^way back +to the source, until \d{4}-.* \(6 d left\)$/m);
   expect(kept).toMatch(/^next +cosmig reverse keeps the source up to date/m);
 
+  const prepared = pageOf(move);
+  expect(prepared['stage']).toBe('Way back');
+  expect(prepared['now']).toContain('The target is in use cosmig reverse keeps the source up to date');
+  expect(prepared['back']).toMatch(
+    /Way back to shop\/orders , 6 d left Nothing was replicated in this direction yet/,
+  );
+
   await target.items.create({ id: 'new', customerId: 'c1', tenantId: 't1' });
   await target.item('o3', 't0').delete();
   const reverse = await cosmig(move, 'reverse', '--until-caught-up', '--json');
@@ -34,11 +51,18 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   const unproven = (await typed(move, 'status')).stdout;
   expect(unproven).toMatch(/^return now +would be refused: no clean cosmig verify --reverse is on record$/m);
+  const inUse = pageOf(move);
+  expect([inUse['name'], inUse['stage']]).toEqual([' shop/by-tenant -&gt; shop/orders ', 'Way back']);
+  expect(inUse['back']).toContain(
+    'A return would be refused now: no clean cosmig verify --reverse is on record.',
+  );
+  expect(inUse['ranges']).toMatch(/Target shop\/by-tenant .* Source shop\/orders /);
   const verify = await cosmig(move, 'verify', '--reverse');
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
   const proven = (await typed(move, 'status')).stdout;
   expect(proven).toMatch(/^return now +should succeed; the last cutover stopped writers for [\d.]+ s$/m);
   expect(proven).toMatch(/^next +cosmig reverse replicates what has changed since; run cosmig\s+rollback/m);
+  expect(pageOf(move)['back']).toContain('A return should succeed now');
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('committed: the source is in use')]);
   await source.items.create({ id: 'newer', customerId: 'c2', tenantId: 't2' });
@@ -46,6 +70,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   const returned = (await typed(move, 'status')).stdout;
   expect(returned).toMatch(/^way back +to the target, until/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
+  expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
   const tail = await cosmig(move, 'tail', '--until-caught-up');
   expect([tail.code, tail.stderr]).toEqual([0, expect.anything()]);
   expect((await move.documents(target)).length).toBe(31);

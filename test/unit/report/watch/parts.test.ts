@@ -67,7 +67,7 @@ describe('page', () => {
     expect(textIn(parts['now'])).toContain(
       'Cutover: comparing both sides The writers of the application have been stopped for 50 s.',
     );
-    expect(parts['now']).toContain('class="stages at-cutover"');
+    expect(parts['now']).toContain('class="stages switching"');
     const { cutover = '' } = parts;
     expect([cutover.match(/class="met"/g)?.length, cutover.match(/class="(?:un|)open"/g)]).toEqual([
       4,

@@ -2,8 +2,8 @@
  * Which physical partitions have come from a split or a merge a moment ago, as seen by a page that is open. Invariant:
  * those that are there at the first look are not new.
  */
-import type { MigrationFacts } from './facts.ts';
-import type { FreshSides } from './ranges.ts';
+import type { MigrationFacts } from '../facts.ts';
+import type { FreshSides } from '../ranges.ts';
 
 /** For how long a partition counts as new: long enough to be noticed. */
 const FRESH_FOR_MS = 30_000;

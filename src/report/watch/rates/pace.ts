@@ -2,7 +2,7 @@
  * How fast a migration moves, and when it may be done, from the moments that its run has recorded. Invariant: what the
  * moments do not show is null, and is shown as unknown.
  */
-import type { HistoryEntry } from '../../state/reading/history.ts';
+import type { HistoryEntry } from '../../../state/reading/history.ts';
 
 /** Rates per second. */
 export interface RecentRates {

@@ -1,0 +1,61 @@
+/** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
+import { formatCount } from '../../lib/counting.ts';
+import { formatAge, formatDuration, formatTime } from '../format.ts';
+import { markup, type Markup } from '../svg/markup.ts';
+import type { MigrationFacts } from './facts.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** Returns the way back; null: there is none. */
+export function wayBack(facts: MigrationFacts): Markup | null {
+  const { status, atMs } = facts;
+  if (status.wayBack === null) return null;
+  const { leadsTo, state, keptUntil } = status.wayBack;
+  const to = leadsTo === 'source' ? status.source : status.target;
+  const leftMs = Date.parse(keptUntil) - atMs;
+  const time = leftMs > 0 ? `${formatAge(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
+  return markup`<h2>Way back <span class="muted">to <bdi>${to}</bdi>${state === 'ended' ? '' : `, ${time}`}</span></h2>${
+    state === 'ended'
+      ? markup`<p class="empty">Ended by cosmig finish: there is no return without a new copy.</p>`
+      : state === 'prepared'
+        ? markup`<p class="verdict">Nothing was replicated in this direction yet.</p>${rows(facts)}`
+        : [verdict(facts), rows(facts)]
+  }`;
+}
+
+function verdict({ status: { wayBack: way } }: MigrationFacts): Markup | null {
+  if (way === null) return null;
+  return way.returnWouldSucceed
+    ? markup`<p class="verdict good">A return should succeed now, as far as the ledger knows.</p>`
+    : markup`<p class="verdict caution">A return would be refused now: ${way.why.join('; ')}.</p>`;
+}
+
+function rows({ status: { wayBack: way, running }, report }: MigrationFacts): Markup | null {
+  if (way === null) return null;
+  const { state, keptUntil, lastStopMs, ruPerSecond } = way;
+  const ru = ruPerSecond.source + ruPerSecond.target;
+  const lag = running === null ? null : (report?.lagSeconds ?? null);
+  const list: Array<readonly [name: string, value: string, note: string]> = [
+    ['Kept until', formatTime(Date.parse(keptUntil)), 'end it with cosmig finish'],
+  ];
+  if (lastStopMs !== null)
+    list.push([
+      'Writers stopped',
+      `for ${formatDuration(lastStopMs)}`,
+      'in the last cutover; a return may take as long',
+    ]);
+  if (state === 'in use') {
+    list.push(
+      [
+        'Behind',
+        lag === null ? '–' : formatDuration(lag * 1000),
+        lag === null ? 'no run measures it' : 'the container in use',
+      ],
+      ['Costs', `${formatCount(ru)} RU/s`, `on both sides, ${formatCount(ru * DAY_SECONDS)} RU a day`],
+    );
+  }
+  return markup`<dl class="rows">${list.map(
+    ([name, value, note]) =>
+      markup`<div><dt>${name}</dt><dd><b>${value}</b> <span class="muted">${note}</span></dd></div>`,
+  )}</dl>`;
+}
