@@ -1,5 +1,6 @@
 /** The result of a run of the engine (copy, tail, retry), as text for people and as JSON for scripts. */
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
+import { describeAdoption } from '../engine/map/adoption-counts.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { errorJson, formatDuration, formatRu, longIntegerRows, table, type TextRow } from './format.ts';
@@ -23,11 +24,12 @@ export function runJson(
 
 /** Returns the result as text for people. */
 export function runText(snapshot: RunSnapshot): string {
-  const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration } = snapshot;
+  const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration, adoption } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: TextRow[] = [
     ['migration', migration],
     ['phase', phase],
+    ...(adoption === undefined ? [] : ([['found', describeAdoption(adoption)]] as const)),
     ['read', formatCount(documents.read)],
     ['written', formatCount(documents.written)],
     ['moved', formatCount(documents.moved)],

@@ -7,13 +7,14 @@
  * where it belongs, creates what is missing, and applies the apply rule to the rest; all leases are marked for a comparison
  * of both sides, which finds the copies that belong nowhere. A crash at any moment repeats at most what was only read.
  */
-import { formatCount, pluralize } from '../../lib/counting.ts';
+import { pluralize } from '../../lib/counting.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import { Reservation } from '../../preflight/reservation.ts';
 import type { RunContext } from '../context.ts';
 import type { ProgressReporter } from '../progress/reporter.ts';
 import { reservationOf } from '../reservation-text.ts';
-import { countCopies, type AdoptionCounts } from './count-copies.ts';
+import { describeAdoption, type AdoptionCounts } from './adoption-counts.ts';
+import { countCopies } from './count-copies.ts';
 import { mapTarget } from './map-pass.ts';
 import { refuseLiveLedger } from './other-ledger.ts';
 
@@ -36,6 +37,7 @@ export async function adoptTarget({ context, reporter, reading }: AdoptParts): P
     signal: reading,
     onProgress: (read) => (reporter.settling = () => `counts the source: ${pluralize(read, 'document')}`),
   });
+  reporter.adoption = counts;
   reporter.settling = null;
   reporter.isPaused = false;
   const reservation = openReservation(context);
@@ -46,7 +48,7 @@ export async function adoptTarget({ context, reporter, reading }: AdoptParts): P
     const elsewhere = other?.ledger === own.ledger ? undefined : other?.path;
     throw refusedCounts(context, counts, elsewhere);
   }
-  log.info(`adopting the target: ${describe(counts)}`);
+  log.info(`adopting the target: ${describeAdoption(counts)}`);
   await reservation.takeOver(own);
 }
 
@@ -66,23 +68,9 @@ function refusedCounts(
   return new NotReadyError(
     `the target ${target.database}/${target.container} has ${pluralize(there, 'document')} that this ledger has not copied`,
     {
-      why: `nothing was written; ${describe(counts)}${elsewhere === undefined ? '' : `; the target is reserved for the ledger ${elsewhere}, which must never be used again`}`,
+      why: `nothing was written; ${describeAdoption(counts)}${elsewhere === undefined ? '' : `; the target is reserved for the ledger ${elsewhere}, which must never be used again`}`,
       hint: 'stop everything else that writes to the target, then run the same command with --yes: missing documents are copied, differing copies are replaced, copies whose document is not in the source are removed, and strangers stay',
       details: { ...counts },
     },
   );
-}
-
-/** Returns the counts in words, without those that are 0. */
-function describe({ same, different, wrongSlot, missing, extra, strangers }: AdoptionCounts): string {
-  const counts = [
-    [same, 'up to date'],
-    [different, 'with other content'],
-    [wrongSlot, 'under another key'],
-    [extra, 'whose document is not in the source'],
-    [strangers, 'that no migration with these settings has written'],
-    [missing, 'of the source are missing'],
-  ] as const;
-  const found = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
-  return found.length === 0 ? 'both sides are empty' : found.join(', ');
 }

@@ -10,23 +10,8 @@ import { COMPARE_TIMING } from '../../spec/timing.ts';
 import type { MapTotals } from '../../state/segments/map-store.ts';
 import type { RunContext } from '../context.ts';
 import { VersionReader, versionPaths } from '../tail/source-version.ts';
+import type { AdoptionCounts } from './adoption-counts.ts';
 import { MappedDocuments } from './mapped-documents.ts';
-
-/** What is in a target that is to be adopted, and what is not. */
-export interface AdoptionCounts {
-  /** Copies in their slot, with the content of the source document. */
-  readonly same: number;
-  /** Copies in their slot, with other content. */
-  readonly different: number;
-  /** Copies under another key than the one that the source document has now. */
-  readonly wrongSlot: number;
-  /** Documents of the source that have no copy. */
-  readonly missing: number;
-  /** Copies whose document is not in the source. */
-  readonly extra: number;
-  /** Documents that no migration with these settings has written. */
-  readonly strangers: number;
-}
 
 interface CountOptions {
   readonly signal: AbortSignal;

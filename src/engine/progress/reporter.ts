@@ -5,6 +5,7 @@ import type { Side } from '../../cosmos/side.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { SideReport, StepReport } from '../../state/runs.ts';
 import type { RunContext } from '../context.ts';
+import type { AdoptionCounts } from '../map/adoption-counts.ts';
 import type { ContainerPair } from '../assemble.ts';
 import type { Goal, Outlook, RangeProgress, RunSnapshot } from './snapshot.ts';
 import { Watchdog, type ServiceWaits } from './stall.ts';
@@ -26,6 +27,8 @@ export class ProgressReporter {
   isPaused = false;
   /** What the run waits for while it settles what the last run left; null at other times. */
   settling: (() => string) | null = null;
+  /** What was in a target that is adopted; null until it is counted. */
+  adoption: AdoptionCounts | null = null;
   /** The steps of a cutover that have begun. */
   readonly steps: StepReport[] = [];
   readonly #parts: ReporterParts;
@@ -87,6 +90,7 @@ export class ProgressReporter {
         this.settling?.() ??
         this.#inDoubt(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
+      ...(this.adoption === null ? {} : { adoption: this.adoption }),
       outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },
       load: {
         inFlight: backlog.open,

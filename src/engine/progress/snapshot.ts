@@ -1,5 +1,6 @@
 /** The progress of a run: one frozen snapshot, from which the live line, the result and `--json` are made. */
 import type { InFlightNow } from '../../cosmos/load/flights.ts';
+import type { AdoptionCounts } from '../map/adoption-counts.ts';
 import type { LeasePhase } from '../../state/leases.ts';
 import type { SideReport, StepReport } from '../../state/runs.ts';
 
@@ -32,6 +33,8 @@ export interface RunSnapshot {
   readonly waitsFor: string | null;
   /** Whether a full comparison is needed, to find deletes that no feed has reported. */
   readonly sweepPending: boolean;
+  /** What was in a target that is adopted, when this run counted it. */
+  readonly adoption?: AdoptionCounts;
   readonly outlook: Outlook;
   readonly load: RunLoad;
 }

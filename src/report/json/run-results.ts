@@ -69,6 +69,18 @@ export const DOCUMENTS = is.object({
   longIntegers: is.optional(is.whole('versions read with an integer beyond 2^53; absent: none')),
 });
 
+const ADOPTION = is.object(
+  {
+    same: is.whole('copies that are up to date'),
+    different: is.whole('copies with other content'),
+    wrongSlot: is.whole('copies under another key'),
+    missing: is.whole('documents of the source without a copy'),
+    extra: is.whole('copies whose document is not in the source'),
+    strangers: is.whole('documents that no migration with these settings has written'),
+  },
+  'with --adopt-target: what was in the target, counted before anything was written',
+);
+
 export const RUN = {
   command: is.text(),
   migration: MIGRATION,
@@ -83,6 +95,7 @@ export const RUN = {
   sweepPending: is.optional(
     is.flag('the change feed has lost deletes or renames; compare both sides before the cutover'),
   ),
+  adoption: is.optional(ADOPTION),
   error: is.optional(ERROR),
 } as const;
 

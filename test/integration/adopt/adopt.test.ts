@@ -149,6 +149,12 @@ describe('a target that another tool has filled', () => {
     expect(shown.stderr).toContain(
       '51 up to date, 1 with other content, 2 under another key, 2 whose document is not in the source, 2 that no',
     );
+    const counted = await typed(move, 'copy', ...SPEC, '--json');
+    expect(JSON.parse(counted.stdout)).toMatchObject({
+      complete: false,
+      adoption: { same: 51, different: 1, wrongSlot: 2, missing: 8, extra: 2, strangers: 2 },
+      error: { code: 'not-ready' },
+    });
     const done = await cosmig(move, 'copy');
     // The lost twin and o7 are dead letters, since their slots are taken.
     expect(done.code).toBe(5);
