@@ -5,6 +5,7 @@ import type { Notification } from '../report/json/notification.ts';
 import { runKey, type Happening } from './events/happening.ts';
 import { JournalReader } from './events/journal-reader.ts';
 import { RunWatch, type RunObserver } from './events/run-watch.ts';
+import { commandText } from './events/sentences.ts';
 import { lookSafely, whileSending, type Sender, type SendParts } from './sender.ts';
 
 export type { RunObserver } from './events/run-watch.ts';
@@ -14,6 +15,8 @@ export interface NotifyParts extends SendParts {
   readonly migration: string;
   /** The path of the ledger. */
   readonly ledger: string;
+  /** The turn of the migration. */
+  readonly turn: number;
 }
 
 /**
@@ -62,12 +65,13 @@ class RunStory {
 
   /** Notifies how the run has ended. */
   end(failed: { readonly error: unknown } | undefined): void {
-    const { clock, command, warn } = this.#parts;
+    const { clock, command, turn, warn } = this.#parts;
+    const name = commandText(command, turn);
     lookSafely(() => this.observer.look(), warn);
     const seconds = Math.round((clock.monotonicMs() - this.#beganMs) / 100) / 10;
     const key = runKey(this.#journal.ownRun(), 'end');
     if (failed === undefined) {
-      const text = `cosmig ${command} is done`;
+      const text = `${name} is done`;
       return this.#notify({
         event: 'end',
         text,
@@ -81,7 +85,7 @@ class RunStory {
     const code = error.code as NonNullable<NonNullable<Notification['end']>['error']>['code'];
     this.#notify({
       event: 'end',
-      text: `cosmig ${command} ended with exit code ${error.exitCode}: ${message}`,
+      text: `${name} ended with exit code ${error.exitCode}: ${message}`,
       key,
       end: { outcome: code, exitCode: error.exitCode, seconds, error: { code, message } },
     });
@@ -94,10 +98,18 @@ class RunStory {
   }
 
   #notify(happening: Happening): void {
-    const { command, migration } = this.#parts;
+    const { command, migration, turn } = this.#parts;
     const { last } = this.observer;
     const ledgerName = happening.key === null ? null : this.#journal.ledgerName();
     const { phase = null, documents = null, lagSeconds = null } = last ?? {};
-    this.#sender.send(happening, { command, migration, phase, documents, lagSeconds, ledgerName });
+    this.#sender.send(happening, {
+      command,
+      migration,
+      turn,
+      phase,
+      documents,
+      lagSeconds,
+      ledgerName,
+    });
   }
 }

@@ -8,6 +8,8 @@ import type { Clock } from '../lib/clock.ts';
 import { group } from '../lib/group.ts';
 import type { Random } from '../lib/random.ts';
 import type { Notification } from '../report/json/notification.ts';
+import { leadsBack } from '../spec/turns/settings-of-turn.ts';
+import { swapValues } from '../spec/turns/swapped-sides.ts';
 import type { Receiver } from './delivery.ts';
 import { idOf } from './event-id.ts';
 import type { Happening } from './events/happening.ts';
@@ -31,6 +33,8 @@ export interface SendParts {
 export type State = Pick<Notification, 'command' | 'migration' | 'phase' | 'documents' | 'lagSeconds'> & {
   /** The random name of the ledger; null: not known. */
   readonly ledgerName: string | null;
+  /** The turn of the migration. In one that leads back, the words source and target are swapped on their way out. */
+  readonly turn: number;
 };
 
 /** Numbers the notifications of one process, and gives each to every receiver. */
@@ -52,7 +56,7 @@ export class Sender {
 
   send(
     { atMs = this.#clock.now(), key, ...happening }: Happening,
-    { ledgerName, command, migration, phase, documents, lagSeconds }: State,
+    { ledgerName, turn, command, migration, phase, documents, lagSeconds }: State,
   ): void {
     this.#number += 1;
     const notification: Notification = {
@@ -69,7 +73,8 @@ export class Sender {
       lagSeconds,
       ...happening,
     };
-    for (const outbox of this.#outboxes) outbox.add(notification);
+    const sent = leadsBack(turn) ? (swapValues(notification) as Notification) : notification;
+    for (const outbox of this.#outboxes) outbox.add(sent);
   }
 }
 

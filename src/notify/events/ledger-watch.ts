@@ -3,11 +3,12 @@
  * what the run cannot notify, such as its own crash. Invariants: the past is not notified, but what is wrong now is,
  * even if it was before this process began; and an event that the run notifies as well has the same key.
  */
-import { isSwitch } from '../../state/runs.ts';
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../lib/clock.ts';
 import { formatCount } from '../../lib/counting.ts';
 import { migrationName, type Ends } from '../../spec/migration-name.ts';
-import type { Run } from '../../state/runs.ts';
+import { turnPath } from '../../spec/turns/settings-of-turn.ts';
+import { isSwitch, type Run } from '../../state/runs.ts';
 import { CutoverStory } from './cutover-story.ts';
 import type { Happening } from './happening.ts';
 import { lookAt, type Mark, type LedgerSeen } from './ledger-look.ts';
@@ -49,7 +50,8 @@ export class LedgerWatch {
 
   /** Looks at the files. Called every second. */
   look(): void {
-    const found = lookAt(this.#parts.ledger, this.#mark);
+    const turn = newestTurn(this.#parts.ledger);
+    const found = lookAt(turnPath(this.#parts.ledger, turn), this.#mark);
     if (found.is === 'unreadable') return this.#takeUnreadable(found.why);
     this.#unreadable = null;
     if (found.is === 'absent') {
@@ -62,7 +64,7 @@ export class LedgerWatch {
       [this.#migration, this.#mark] = [null, mark];
       return this.look();
     }
-    this.#migration ??= new MigrationWatch(found, { ...this.#parts, isNew: this.#mark !== null });
+    this.#migration ??= new MigrationWatch(found, turn, { ...this.#parts, isNew: this.#mark !== null });
     this.#mark = { entry: found.lastEntry, run: this.#migration.take(found) };
   }
 
@@ -84,9 +86,16 @@ export class LedgerWatch {
     const seconds = formatCount(Math.round(this.#unreadable.ms / 1000));
     const text = `the ledger could not be read for ${seconds} s: ${why}`;
     const migration = this.ends === null ? ledger : migrationName(this.ends);
-    const state = { command: 'watch', migration, phase: null, documents: null, lagSeconds: null };
+    const state = { command: 'watch', migration, phase: null, documents: null, lagSeconds: null, turn: 0 };
     notify({ event: 'unreadable', text, key: null }, { ...state, ledgerName: null });
   }
+}
+
+/** Returns the newest turn of a migration that has a ledger. */
+function newestTurn(ledger: string): number {
+  let turn = 0;
+  while (existsSync(turnPath(ledger, turn + 1))) turn += 1;
+  return turn;
 }
 
 interface Found {
@@ -99,6 +108,7 @@ class MigrationWatch {
   readonly ends: Ends;
   readonly ledgerName: string;
   readonly #parts: LedgerWatchParts;
+  readonly #turn: number;
   readonly #story: CutoverStory;
   readonly #pace: LedgerPace;
   readonly #proofs: ProofWatch;
@@ -111,12 +121,17 @@ class MigrationWatch {
   #found: Found[] = [];
 
   /** `isNew`: whether the ledger was made since this process began, so that nothing of it is past. */
-  constructor(seen: LedgerSeen, { isNew, ...parts }: LedgerWatchParts & { readonly isNew: boolean }) {
+  constructor(
+    seen: LedgerSeen,
+    turn: number,
+    { isNew, ...parts }: LedgerWatchParts & { readonly isNew: boolean },
+  ) {
     const { migration, lastRun } = seen.overview;
     this.#parts = parts;
+    this.#turn = turn;
     this.ends = migration.pinned;
     this.ledgerName = migration.ledgerName;
-    this.#state = stateOf(seen);
+    this.#state = stateOf(seen, turn);
     this.#story = new CutoverStory((happening) => this.#notify(happening));
     this.#pace = new LedgerPace(parts.clock);
     this.#proofs = new ProofWatch(isNew ? null : seen.proof, parts.proofAgeMs);
@@ -129,14 +144,14 @@ class MigrationWatch {
   take(seen: LedgerSeen): number {
     const { overview, proof, openLetters } = seen;
     const { migration, lastRun, isRunning } = overview;
-    this.#state = stateOf(seen);
+    this.#state = stateOf(seen, this.#turn);
     this.#takeEntries(seen);
     this.#takeLetters(seen);
-    const isOfCutover = isRunning && isSwitch(lastRun?.command);
-    this.#notify(this.#proofs.look(proof, { openLetters, isOfCutover }));
+    const isOfCutover = isSwitch(lastRun?.command) && (proof?.atMs ?? 0) >= (lastRun?.startedAtMs ?? 0);
+    this.#notify(this.#proofs.look(proof, { openLetters, isOfCutover }), 'verify');
     this.#notify(this.#pace.look(seen));
     for (const run of this.#runEnds.look(seen.runs, isRunning))
-      if (isWhole(run)) this.#notify(endOf(run), run);
+      if (isWhole(run)) this.#notify(endOf(run, this.#turn), commandOf(run));
     const nowMs = this.#parts.clock.now();
     if (proof !== null && migration.phase !== 'committed') this.#notify(this.#proofs.lookAtAge(proof, nowMs));
     this.#notify(this.#retention.look(seen.retentionEndMs, nowMs));
@@ -159,11 +174,10 @@ class MigrationWatch {
     this.#notify(this.#letters.steps.look(openLetters, () => lastRun));
   }
 
-  /** `run`: the run that it is about; absent: the last one. */
-  #notify(happening: Happening | null, run?: Run): void {
+  /** `command`: the command that it is about; absent: that of the last run. */
+  #notify(happening: Happening | null, command = this.#state.command): void {
     if (happening === null) return;
-    const command = run === undefined ? {} : { command: commandOf(run) };
-    this.#found.push({ happening, state: { ...this.#state, ...command } });
+    this.#found.push({ happening, state: { ...this.#state, command } });
   }
 
   /** A run may do much between two looks, and records it in several tables. */
@@ -176,8 +190,9 @@ class MigrationWatch {
   }
 }
 
-function stateOf({ overview: { migration, lastRun, isRunning } }: LedgerSeen): State {
+function stateOf({ overview: { migration, lastRun, isRunning } }: LedgerSeen, turn: number): State {
   return {
+    turn,
     command: lastRun === null ? 'watch' : commandOf(lastRun),
     migration: migrationName(migration.pinned),
     phase: migration.phase,

@@ -35,10 +35,11 @@ export class ProofWatch {
     const step = Math.floor(Math.log2(ageMs / this.#ageMaxMs));
     if (ageMs < this.#ageMaxMs || step <= this.#notified) return null;
     this.#notified = step;
-    const hours = formatCount(Math.floor(ageMs / HOUR_MS));
+    const hours = Math.floor(ageMs / HOUR_MS);
+    const age = hours > 0 ? `${formatCount(hours)} h` : `${Math.floor(ageMs / 60_000)} min`;
     return {
       event: 'proof-old',
-      text: `source and target were last found equal ${hours} h ago; run cosmig verify`,
+      text: `source and target were last found equal ${age} ago; run cosmig verify`,
       key: `${proofKey(atMs)} old ${this.#ageMaxMs} ${step}`,
       proofAge: { proof: new Date(atMs).toISOString(), seconds: Math.round(ageMs / 1000) },
     };

@@ -4,6 +4,7 @@
  */
 import type { Run } from '../../state/runs.ts';
 import { runKey, type Happening } from './happening.ts';
+import { commandText } from './sentences.ts';
 
 export class RunEnds {
   /** The number of the oldest run of which the end was not notified. */
@@ -48,19 +49,19 @@ export function commandOf({ command }: Run): string {
   return command.split(' ', 1)[0] ?? command;
 }
 
-export function endOf(run: Run): Happening {
+export function endOf(run: Run, turn: number): Happening {
   const { startedAtMs, endedAtMs, report } = run;
-  const command = commandOf(run);
+  const command = commandText(commandOf(run), turn);
   const outcome = endedAtMs === null ? 'crashed' : (run.outcome ?? 'internal');
   const atMs = endedAtMs ?? report?.atMs ?? startedAtMs;
   const seconds = Math.round((atMs - startedAtMs) / 100) / 10;
   const texts: Readonly<Record<string, string>> = {
-    crashed: `cosmig ${command} was killed or crashed; cosmig status shows how to continue`,
-    done: `cosmig ${command} is done`,
+    crashed: `${command} was killed or crashed; cosmig status shows how to continue`,
+    done: `${command} is done`,
   };
   return {
     event: 'end',
-    text: texts[outcome] ?? `cosmig ${command} has ended: ${outcome}`,
+    text: texts[outcome] ?? `${command} has ended: ${outcome}`,
     key: runKey(run, 'end'),
     end: { outcome, exitCode: outcome === 'done' ? 0 : null, seconds, error: null },
     // When a run has crashed is not known. This is when it was noticed.

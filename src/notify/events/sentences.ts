@@ -1,4 +1,6 @@
 /** What the run and `cosmig watch` say in the same words. */
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { Phase } from '../../state/migration.ts';
 import { entryKey, type Happening } from './happening.ts';
@@ -24,3 +26,12 @@ export const PROOF_TEXTS = {
   differs: 'source and target differ',
   'not proven': 'source and target may still be equal: nothing is proven',
 } as const;
+
+/**
+ * Returns a command for a text: `cosmig tail`. In a turn that leads back, texts are swapped on their way out, with the
+ * commands in them; the command that ran is swapped here, so that it stays as it is.
+ */
+export function commandText(command: string, turn: number): string {
+  const text = `cosmig ${command}`;
+  return leadsBack(turn) ? swapWords(text) : text;
+}

@@ -26,7 +26,8 @@ export async function withRunNotices(
 ): Promise<Result | undefined> {
   const receivers = receiversIn(context);
   const { spec } = loadSpec(context);
-  const about = { command, migration: migrationName(spec), ledger: spec.ledger };
+  const { turn = 0 } = context;
+  const about = { command, migration: migrationName(spec), ledger: spec.ledger, turn };
   const parts = { ...sendParts(context), ...about, receivers: receivers(() => spec) };
   return withNotifications(parts, body, (result) => result?.json['skipped'] === true);
 }

@@ -75,6 +75,49 @@ test('watch --notify: a whole migration that notifies as well -> the same events
   for (const { body } of receiver.arrived) expect(body.toString()).not.toContain('confidential');
 }, 120_000);
 
+test('watch --notify: a way back -> follows it into its ledger, and says source where the source is meant', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  for (let n = 0; n < 10; n += 1) await move.put({ id: `o${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
+  await using receiver = await NotificationReceiver.open();
+  const run = async (...argv: string[]): Promise<number> =>
+    (
+      await runCosmig(withSpec(argv), {
+        env: { ...envOf(move), COSMIG_NOTIFY: receiver.url },
+        clock: systemClock,
+      })
+    ).code;
+  const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
+  expect([await run('copy'), await run('verify')]).toEqual([0, 0]);
+  expect(await run('cutover', ...SWITCH, '--keep-source-for', '7d')).toBe(0);
+  receiver.arrived.length = 0;
+  await using watch = await watching(move, { COSMIG_NOTIFY: receiver.url });
+  const of = (one: Notification['from']): Notification[] =>
+    receiver.notifications.filter(({ from, end, command }) => from === one && !(end && command === 'verify'));
+  for (const argv of [
+    ['reverse', '--until-caught-up'],
+    ['verify', '--reverse'],
+    ['rollback', ...SWITCH],
+  ]) {
+    expect(await run(...argv)).toBe(0);
+    await until(() => of('watch').length === of('run').length, {
+      what: `${argv[0]} to be seen`,
+      timeoutMs: 20_000,
+    });
+  }
+  watch.kill('SIGINT');
+  const shown = (one: Notification): string => `${one.id} ${one.command} ${one.text}`;
+  expect(of('watch').map(shown).toSorted()).toEqual(of('run').map(shown).toSorted());
+  for (const one of ['run', 'watch'] as const)
+    expect(of(one).find(({ cutover }) => cutover?.step === 'committed')?.text).toMatch(
+      /^committed: the source is in use/,
+    );
+  const ended = receiver.notifications.filter(({ end }) => end).map(({ text }) => text);
+  expect(new Set(ended)).toEqual(
+    new Set(['cosmig reverse is done', 'cosmig verify is done', 'cosmig rollback is done']),
+  );
+  expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
+}, 120_000);
+
 test('watch --notify: the run is killed -> notified, also by a watch that begins later, with the same id', async () => {
   await using move = await filled();
   await using receiver = await NotificationReceiver.open();
