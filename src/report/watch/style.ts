@@ -49,7 +49,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 
 const PARTS = `
 .figures{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:18px;margin-top:20px}
-.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:148px}
+.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:13.25rem}
 .figure dt{font-size:.84rem}
 .big{font-size:clamp(1.6rem,2.9vw,2.5rem);font-weight:650;letter-spacing:-.02em;line-height:1.2}
 .figure .big,.sub{display:block}
@@ -100,7 +100,7 @@ const SMALL = `
 @media (max-width:860px){
 .page{padding:18px 16px 36px}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
-.figure{padding:10px 12px 12px}
+.figure{padding:10px 12px 12px;min-height:14rem}
 .charts,.columns{grid-template-columns:minmax(0,1fr)}
 .stages{gap:3px}.stages li{font-size:clamp(.66rem,2.9vw,.76rem)}
 .card{padding:14px}

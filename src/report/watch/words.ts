@@ -161,12 +161,15 @@ const FAILURES: Readonly<Record<string, string>> = {
   internal: 'This is a bug in cosmig.',
 };
 
-function runningTitle({ status: { phase, lastRun, ranges }, report, comparing }: MigrationFacts): string {
+function runningTitle(facts: MigrationFacts): string {
+  const { status, report, comparing } = facts;
+  const { phase, lastRun, ranges } = status;
   const step = report?.steps.at(-1)?.name;
   if (phase === 'committed' && step !== undefined && !AFTER_COMMIT.has(step))
     return 'Committed: the target is in use';
   if (isSwitch(lastRun?.command) && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
   if (phase === 'new' || phase === 'copying') {
+    if (facts.leadsBack) return 'Preparing the way back';
     if (ranges.length === 0) return 'Preparing the copy';
     return ranges.some((range) => range.phase === 'copy') ? 'Copying' : 'Finishing the copy';
   }

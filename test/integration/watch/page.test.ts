@@ -54,6 +54,12 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
   const textOf = async (selector: string): Promise<string> =>
     page.evaluate(`[...document.querySelectorAll('${selector}')].map((one) => one.textContent).join(' | ')`);
 
+  /** Where the partitions are on a screen of 1280 px: nothing above them may make them jump. */
+  const topOfRanges = async (): Promise<number> => {
+    await page.show({ width: 1280, height: 800 });
+    return page.evaluate(`document.getElementById('ranges').getBoundingClientRect().top`);
+  };
+
   /** Waits until the page shows this by itself, and looks at it on every screen. */
   const shows = async (selector: string, wanted: string | RegExp): Promise<void> => {
     const what = `${selector} to show ${String(wanted)}`;
@@ -79,6 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
 
     const tail = start(move, 'tail');
     await shows('h1', 'Replicating changes');
+    const top = await topOfRanges();
     const partitions = async (): Promise<number> =>
       page.evaluate(`document.querySelectorAll('#ranges .tile').length`);
     const before = await partitions();
@@ -96,9 +103,11 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await until(async () => page.evaluate(`document.querySelector('#ranges .rest') !== null`), {
       what: 'a partition that rests',
     });
+    expect(await topOfRanges()).toBe(top);
     await move.admin.calm();
     await shows('.headline.good', 'cosmig tail is running.');
     await shows('#work', 'none in flight');
+    expect(await topOfRanges()).toBe(top);
     await shows('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
     tail.kill('SIGKILL');
     await tail.ended;
