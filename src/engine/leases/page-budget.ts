@@ -1,14 +1,20 @@
 /**
  * Limits the bytes of pages that are in memory at once, over all ranges, so that the memory of a run does not depend on
- * the speed of the target. Invariant: when no other page is in memory, a page fits, however large it is.
+ * the speed of the target. Invariant: when no other page is in memory, a page fits, however large it is. Pages get their
+ * bytes in the order in which they asked, so freeing bytes costs the same with hundreds of ranges that wait.
  */
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 
+interface Waiting {
+  readonly bytes: number;
+  readonly grant: () => void;
+}
+
 export class PageBudget {
   readonly #max: number;
   #used = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<Waiting>();
 
   constructor(maxBytes: number) {
     this.#max = maxBytes;
@@ -17,27 +23,40 @@ export class PageBudget {
   /** Waits until the budget has this many bytes free, and reserves them. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    while (this.#used > 0 && this.#used + bytes > this.#max) {
-      const freed = deferred();
-      this.#waiting.push(freed.resolve);
-      try {
-        await orAborted(freed.promise, signal);
-      } finally {
-        this.#waiting = this.#waiting.filter((other) => other !== freed.resolve);
-      }
+    if (this.#waiting.size === 0 && this.#fits(bytes)) {
+      this.#used += bytes;
+      return;
     }
-    this.#used += bytes;
+    const granted = deferred();
+    const waiting = { bytes, grant: granted.resolve };
+    this.#waiting.add(waiting);
+    try {
+      await orAborted(granted.promise, signal);
+    } catch (error) {
+      // The bytes may have been granted in the turn in which the signal was aborted. If not, a smaller page that waited
+      // behind this one may fit.
+      if (this.#waiting.delete(waiting)) this.#grant();
+      else this.adjust(-bytes);
+      throw error;
+    }
   }
 
   /** Adds to the reserved bytes, or gives some back. Never waits, because added bytes are in memory already. */
   adjust(deltaBytes: number): void {
     this.#used += deltaBytes;
-    if (deltaBytes < 0) this.#wake();
+    if (deltaBytes < 0) this.#grant();
   }
 
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
+  #fits(bytes: number): boolean {
+    return this.#used === 0 || this.#used + bytes <= this.#max;
+  }
+
+  #grant(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#fits(waiting.bytes)) return;
+      this.#waiting.delete(waiting);
+      this.#used += waiting.bytes;
+      waiting.grant();
+    }
   }
 }

@@ -40,6 +40,28 @@ describe('page budget', () => {
     expect(await fits(budget, 5000)).toBe(true);
   });
 
+  test('several wait -> they get their bytes in their order; one that is aborted lets the next one pass', async () => {
+    const budget = new PageBudget(100);
+    await budget.take(100, NEVER);
+    const order: string[] = [];
+    const stop = new AbortController();
+    const large = budget.take(90, stop.signal).then(
+      () => order.push('large'),
+      () => order.push('aborted'),
+    );
+    const small = [1, 2, 3].map(async (n) => {
+      await budget.take(10, NEVER);
+      order.push(`small ${n}`);
+    });
+    budget.adjust(-30);
+    expect(await fits(budget, 1)).toBe(false);
+    expect(order).toEqual([]);
+    stop.abort(new Error('enough'));
+    await Promise.all([large, ...small]);
+    expect(order.toSorted()).toEqual(['aborted', 'small 1', 'small 2', 'small 3']);
+    expect([await fits(budget, 0), await fits(budget, 1)]).toEqual([true, false]);
+  });
+
   test('a waiting caller is aborted -> it takes nothing', async () => {
     const budget = new PageBudget(100);
     await budget.take(100, NEVER);
