@@ -1,6 +1,7 @@
 /**
  * Measures one way to copy, in a process that does nothing else. `node copy-client.js WAY ENDPOINT KEY N...` copies N
- * documents for each N, and prints the measurement of each copy as a line of JSON.
+ * documents for each N, and prints the measurement of each copy as a line of JSON. `cosmig/R` copies from R ranges into
+ * as many.
  */
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
 import { statSync } from 'node:fs';
@@ -26,6 +27,8 @@ export type Way = 'floor' | 'upsert' | 'bulk' | 'bulk-to-one' | 'cosmig' | 'map'
 interface Target {
   readonly endpoint: string;
   readonly key: string;
+  /** How many ranges source and target have; by default eight. */
+  readonly ranges?: number | undefined;
 }
 
 type Copy = (
@@ -174,8 +177,12 @@ function feedLines(range: number, etag: string): string {
 }
 
 /** Runs the whole `copy` command: preflight, ledger, intents, commits, load control and index. */
-async function copyWithCosmig(account: Target, documents: number): Promise<{ readonly ledgerBytes: number }> {
-  return withLedger({ ...account, source: `source-${documents}`, target: TARGET }, async (parts) => {
+async function copyWithCosmig(
+  { endpoint, key, ranges = RANGES }: Target,
+  documents: number,
+): Promise<{ readonly ledgerBytes: number }> {
+  const places = { source: `source-${documents}-in-${ranges}`, target: `target-${ranges}` };
+  return withLedger({ endpoint, key, ...places }, async (parts) => {
     const never = new AbortController().signal;
     const snapshot = await run('copy', { ...parts, drain: never, abort: never, onSnapshot: () => {} });
     if (!snapshot.complete || snapshot.documents.written !== documents)
@@ -207,8 +214,10 @@ async function measure(copy: Copy, target: Target, documents: number): Promise<T
   return { documents, wallMs, cpuMs: (user + system) / 1000, rssPeakBytes, ...more };
 }
 
-const [way = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
+const [words = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
+const [way = '', ranges] = words.split('/');
+const target = { endpoint, key, ...(ranges === undefined ? {} : { ranges: Number(ranges) }) };
 for (const count of counts) {
-  const took = await measure(WAYS[way as Way], { endpoint, key }, Number(count));
+  const took = await measure(WAYS[way as Way], target, Number(count));
   process.stdout.write(`${JSON.stringify(took)}\n`);
 }

@@ -160,7 +160,11 @@ function smallOf(small: readonly Measured[], large: Measured): Result {
 }
 
 /** Copies in one way, in a process of its own on the core of the benchmark. Returns a measurement for each count. */
-export async function copyIn(setting: Setting, way: Way, counts: readonly number[]): Promise<Measured[]> {
+export async function copyIn(
+  setting: Setting,
+  way: Way | `cosmig/${number}`,
+  counts: readonly number[],
+): Promise<Measured[]> {
   const { service } = setting;
   const list: Measured[] = [];
   let serverBefore = service.cpuMs();

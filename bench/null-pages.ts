@@ -6,6 +6,7 @@
 import { documentTemplate } from './documents.ts';
 
 export const PAGE_DOCUMENTS = 1000;
+/** How many ranges a source has, unless its name says another number. */
 export const RANGES = 8;
 /**
  * The LSN before the first document. It is this large so that every LSN has eight digits, since a number in JSON
@@ -45,9 +46,15 @@ const BLOCK = Buffer.from(`${DOCUMENT},`);
 const TEMPLATE = Buffer.concat([HEAD, ...Array.from({ length: PAGE_DOCUMENTS }, () => BLOCK)]);
 const TAIL_ROOM = 32;
 
+/** A range of a container that has so many ranges. */
+export interface Part {
+  readonly range: number;
+  readonly ranges: number;
+}
+
 /** Returns how many documents of a container are in one of its ranges. */
-export function documentsIn(range: number, documents: number): number {
-  return Math.floor((documents + RANGES - 1 - range) / RANGES);
+export function documentsIn({ range, ranges }: Part, documents: number): number {
+  return Math.floor((documents + ranges - 1 - range) / ranges);
 }
 
 /** A page in memory. After a call of `free`, its memory is used for another page. */
@@ -60,9 +67,9 @@ export class Pages {
   readonly #idle: Buffer[] = [];
 
   /** Returns a page with `count` documents of a range, beginning with number `first`. */
-  lend(range: number, first: number, count: number): Lent {
+  lend(part: Part, first: number, count: number): Lent {
     const buffer = this.#idle.pop() ?? Buffer.concat([TEMPLATE, Buffer.alloc(TAIL_ROOM)]);
-    for (let i = 0; i < count; i += 1) fill(buffer, HEAD.length + i * BLOCK.length, range, first + i);
+    for (let i = 0; i < count; i += 1) fill(buffer, HEAD.length + i * BLOCK.length, part, first + i);
     const end = HEAD.length + count * BLOCK.length - 1; // without the last comma
     const length = end + buffer.write(`],"_count":${count}}`, end, 'latin1');
     return {
@@ -75,8 +82,8 @@ export class Pages {
   }
 }
 
-function fill(buffer: Buffer, at: number, range: number, n: number): void {
-  const number = n * RANGES + range;
+function fill(buffer: Buffer, at: number, { range, ranges }: Part, n: number): void {
+  const number = n * ranges + range;
   digits(buffer, at + PLACES.id, 8, number);
   digits(buffer, at + PLACES.device, 6, (number * 31) % DEVICES);
   digits(buffer, at + PLACES.tenant, 4, (number * 7919) % TENANTS);

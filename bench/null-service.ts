@@ -1,7 +1,7 @@
 /**
  * A service that does nothing, quickly. It speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies,
  * so that a benchmark measures its client. Every database exists. A container `source-N` holds N documents of 1 KB,
- * keyed by /deviceId, in eight ranges. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
+ * keyed by /deviceId, in eight ranges; `source-N-in-R` in R ranges. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
  * /tenantId, has R ranges, and is always empty: documents written to it are discarded. `null-service.js FILE` serves
  * https, as Azure does, and writes its certificate to FILE; without FILE it serves http.
  */
@@ -37,7 +37,7 @@ let endpoint = '';
 function containerOf(name: string): Container | undefined {
   const known = containers.get(name);
   if (known !== undefined) return known;
-  const [, side, number] = /^(source|target|moved)-(\d+)$/.exec(name) ?? [];
+  const [, side, number, ranges = RANGES] = /^(source|target|moved)-(\d+)(?:-in-(\d+))?$/.exec(name) ?? [];
   if (side === undefined) return undefined;
   const rid = createHash('md5').update(name).digest().subarray(0, 8);
   rid[4] = (rid[4] ?? 0) | 0x80; // this bit marks the _rid of a container
@@ -45,7 +45,7 @@ function containerOf(name: string): Container | undefined {
   const container =
     side === 'target'
       ? { keyPath: '/tenantId', documents: 0, ranges: count }
-      : { keyPath: side === 'source' ? '/deviceId' : '/tenantId', documents: count, ranges: RANGES };
+      : { keyPath: side === 'source' ? '/deviceId' : '/tenantId', documents: count, ranges: Number(ranges) };
   const made = { ...container, name, rid: rid.toString('base64') };
   containers.set(name, made);
   return made;
@@ -147,7 +147,8 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
   if (header(request, 'a-im') === 'Full-Fidelity Feed')
     return refuse(response, 400, 'The all-versions feed is not enabled.');
   const range = Number(header(request, 'x-ms-documentdb-partitionkeyrangeid') ?? 0);
-  const held = container.documents === 0 ? 0 : documentsIn(range, container.documents);
+  const part = { range, ranges: container.ranges };
+  const held = container.documents === 0 ? 0 : documentsIn(part, container.documents);
   const condition = header(request, 'if-none-match') ?? '"0"';
   const first = condition === '*' ? held : Number(condition.slice(1, -1));
   const asked = Number(header(request, 'x-ms-max-item-count') ?? 100);
@@ -164,7 +165,7 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
     response.writeHead(304, headers).end();
     return;
   }
-  const { bytes, free } = pages.lend(range, first, count);
+  const { bytes, free } = pages.lend(part, first, count);
   response.writeHead(200, {
     ...headers,
     'content-type': 'application/json',

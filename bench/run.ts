@@ -16,6 +16,7 @@ import { benchLedger } from './ledger.ts';
 import { benchMetered } from './metered.ts';
 import { pinSelf } from './pinning.ts';
 import { benchPlan } from './plan.ts';
+import { benchRanges } from './ranges.ts';
 import { benchWatch } from './watch.ts';
 import { formatTable } from './report.ts';
 import type { Result } from './report.ts';
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   documents: benchDocuments,
   emulator: benchEmulator,
   copy: benchCopy,
+  ranges: benchRanges,
   budget: benchBudget,
   metered: benchMetered,
   tail: benchTail,
