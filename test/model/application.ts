@@ -17,6 +17,7 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
   if (scenario.uniqueKeys) verbs.push('unique', 'unique', 'plain');
   if (scenario.ttl) verbs.push('expire', 'purge');
   if (scenario.batches) verbs.push('batch', 'batch', 'vanish', 'return');
+  if (scenario.names === true) verbs.push('name', 'name', 'unname');
   if (scenario.renames) verbs.push('rename', 'rename', 'rename');
   const verb = chance.one(verbs);
   if (verb === 'rename') return `${id} rename ${key} ${chance.one(scenario.identities)}`;
@@ -55,6 +56,8 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
     return true;
   }
   if (verb === 'return' && !marks) return put(null, { ...live, key });
+  // Either the document or its key has the target key, whichever container it is in.
+  if (verb === 'name') return put({ ...live, derived: (id + live.key).includes('P') ? 'Q' : 'P' });
   const change = CHANGES[verb];
   if (change !== undefined) return put({ ...live, ...change(key) });
   if (verb === 'delete' && marks) return put({ ...live, marked: true });
@@ -72,6 +75,7 @@ const CHANGES: Readonly<Record<string, (key: Key) => Partial<Version>>> = {
   shrink: () => ({ big: false }),
   unique: () => ({ unique: 1 }),
   plain: () => ({ unique: 2 }),
+  unname: () => ({ derived: undefined }),
 };
 
 export function isLive(source: Source, scenario: Pick<Scenario, 'deletes'>, id: Identity): boolean {

@@ -19,6 +19,8 @@ export interface Scenario {
   /** Documents may grow too large, or get a key value that no container accepts. */
   readonly misfits: boolean;
   readonly ttl: boolean;
+  /** Documents name another key than the one that their rest yields, or none; only on a journey. */
+  readonly names?: boolean;
   /** Two versions of a document in one transaction share an LSN. */
   readonly batches: boolean;
   readonly foreign: boolean;

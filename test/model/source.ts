@@ -13,6 +13,8 @@ export type Key = string;
 
 export interface Content {
   readonly key: Key;
+  /** The target key value that the rest of the document yields, if the document itself names another one. */
+  readonly derived?: Key | undefined;
   /** Too large once the key is added. */
   readonly big: boolean;
   /** A value the target wants unique within a key value; 0 is none. */
@@ -48,15 +50,18 @@ export type Lag = 0 | 1 | 2;
 
 export const PLACES = 4;
 
-/** On the way back the documents have the keys of the target: P and Q. */
+/** On the way back the documents have the keys of the target: P and Q, or none. */
 export function placeOf(id: Identity): number {
   const letter = id.slice(0, 1);
   const place = 'ABCD'.indexOf(letter);
-  return place >= 0 ? place : 'Q-P'.indexOf(letter);
+  return place >= 0 ? place : 'Q_P'.indexOf(letter);
 }
 
+/** A document without a target key could not come here again: its rest yields one. */
+export const hasNoKey = (id: Identity): boolean => id.startsWith('_');
+
 export function slotOf(id: Identity, content: Pick<Content, 'key'>): Slot | null {
-  return content.key === '!' ? null : content.key + id.slice(1);
+  return content.key === '!' || hasNoKey(id) ? null : content.key + id.slice(1);
 }
 
 export class Source {

@@ -2,7 +2,7 @@
  * Owns the target container: one document a slot, conditional writes, unique values within a key, and
  * readers that lag. Another process may keep documents here as well: those have no owner.
  */
-import type { Identity, Slot } from './source.ts';
+import type { Identity, Key, Slot } from './source.ts';
 
 export interface Copy {
   /** The identity rebuilt from the document; null when it is not a source document. */
@@ -18,6 +18,9 @@ export interface Write {
   readonly id: Identity;
   readonly slot: Slot;
   readonly content: number;
+  /** The key value that the copy names, and the one that its rest yields. */
+  readonly key?: Key;
+  readonly derived?: Key | undefined;
   readonly unique: number;
   /** The target etag that replace and delete insist on; null is unconditional, which no rule permits. */
   readonly ifMatch: number | null;

@@ -275,6 +275,7 @@ function scenarioOf(itinerary: Itinerary, turn: number): Scenario {
   if (turn % 2 === 0) return itinerary;
   const ids = new Set(itinerary.identities.map((id) => id.slice(1)));
   const letters = [...new Set(itinerary.identities.map((id) => id.slice(0, 1)))];
-  const identities = [...ids].flatMap((id) => [`P${id}`, `Q${id}`]);
+  const targetKeys = itinerary.names === true ? ['P', 'Q', '_'] : ['P', 'Q'];
+  const identities = [...ids].flatMap((id) => targetKeys.map((key) => key + id));
   return { ...itinerary, identities, keys: [letters[0] ?? 'A', letters[1] ?? 'C'] };
 }

@@ -26,6 +26,8 @@ export const BACK_MUTATIONS = [
   'left-out-forgotten',
   'left-out-not-counted',
   'stale-copy-left-out',
+  'named-key-taken-out',
+  'goes-back-without-a-key',
   'spares-left-out',
   'spare-settled-as-a-copy',
   'two-directions-alive',

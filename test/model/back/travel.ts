@@ -27,6 +27,7 @@ function randomItinerary(chance: Chance): Itinerary {
     strayMax: chance.below(3) === 0 ? 1 + chance.below(2) : 0,
     loses: chance.below(6) === 0,
     waives: chance.below(4) === 0,
+    names: chance.below(4) === 0,
     uniqueKeys: false,
     ttl: chance.below(4) === 0 && scenario.deletes !== 'marker',
     retention: false,

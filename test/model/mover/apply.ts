@@ -7,7 +7,7 @@
  *                  -> maps to a slot     -> placed there, then the old slot emptied, then the row
  *                  -> cannot be written  -> letter; the old slot emptied unless it is still the right one
  */
-import { slotOf, type Slot, type Version } from '../source.ts';
+import { hasNoKey, slotOf, type Slot, type Version } from '../source.ts';
 import type { Event } from './event.ts';
 import type { Reason, Row } from './ledger.ts';
 import type { Page } from './page.ts';
@@ -103,7 +103,8 @@ function* remove({ process, page, event, row }: Subject): Steps {
 function* place(subject: Subject, version: Version): Steps {
   const { process, page, event, row } = subject;
   const { id } = event;
-  const slot = slotOf(id, version);
+  const isForced = hasNoKey(id) && process.lacks('goes-back-without-a-key');
+  const slot = isForced ? version.key + id.slice(1) : slotOf(id, version);
   if (slot === null) return yield* quarantine(subject, { version, slot, reason: 'invalid-key' });
   if (version.big) return yield* quarantine(subject, { version, slot, reason: 'too-large' });
   const placing: Placing = { process, page, id, slot, version, row, lsn: event.lsn };

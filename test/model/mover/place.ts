@@ -3,7 +3,7 @@
  * identity was rebuilt: ours is replaced, another's is adjudicated in the source (rule 5), a stranger's
  * is left alone.
  */
-import { placeOf, slotOf, type Identity, type Slot, type Version } from '../source.ts';
+import { placeOf, slotOf, type Identity, type Key, type Slot, type Version } from '../source.ts';
 import { alarm, isExpected } from '../back/strangers.ts';
 import type { Copy, Write } from '../target.ts';
 import type { Reason, Row } from './ledger.ts';
@@ -32,7 +32,8 @@ export function* put(placing: Placing): Steps<number | Reason> {
   if (!page.claims(id, slot, body) && !process.lacks('point-read-without-intent'))
     page.begin([{ id, slot, etag, body, lsn: placing.lsn }]);
   const taken = new Set<Identity>();
-  const ours = { id, slot, content: body, unique: version.unique, moving: false };
+  const { unique, derived } = version;
+  const ours = { id, slot, content: body, unique, derived, key: keyIn(placing), moving: false };
   let seen: Copy | null = null;
   const ok = (copy: number | null): number => {
     for (const from of taken) revoke(placing, from);
@@ -67,6 +68,12 @@ export function* put(placing: Placing): Steps<number | Reason> {
     if (status === 'conflict' && seen === null && process.world.scenario.uniqueKeys) return 'unique-key';
     if (!isExpected(process, { slot, status, before, seen })) yield* alarm(process, slot);
   }
+}
+
+/** The derived key is taken out again, unless the document itself names another one: then that has to go back as well. */
+function keyIn({ process, id, version: { derived } }: Placing): Key {
+  const isBack = process.world.turn % 2 === 1;
+  return isBack && derived !== undefined && process.lacks('named-key-taken-out') ? derived : id.slice(0, 1);
 }
 
 /** On the way back the etag is the one that the ledger has, never one that was read just now. */
