@@ -41,16 +41,14 @@ describe.skipIf(CHROMIUM === undefined)(
       const path = (): string => join(folder, `${name}.html`);
       if (of === null) beforeAll(async () => measured(path()), 60_000);
 
-      const open = async (screen: Screen): Promise<void> => {
-        if (of !== null) writeFileSync(path(), planPage(of(), '1.2.3'));
-        await page.show(screen);
-        await page.open(pathToFileURL(path()).href);
-      };
+      if (of !== null) beforeAll(() => writeFileSync(path(), planPage(of(), '1.2.3')));
+      // The page has no scripts, so that on another screen it is as if it had been loaded there.
+      beforeAll(async () => page.open(pathToFileURL(path()).href));
 
       test.each(SCREENS)(
         '%s: everything is readable, and nothing runs over the edge',
         async (_name, screen) => {
-          await open(screen);
+          await page.show(screen);
           expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(screen.width);
           expect(await page.evaluate<string[]>(HARD_TO_READ)).toEqual([]);
           expect(await page.evaluate<string[]>(OVERLAPPING)).toEqual([]);
@@ -59,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)(
       );
 
       test('the browser finds no fault in the page, and no script, image or frame', async () => {
-        await open({ width: 1280, height: 800 });
+        await page.show({ width: 1280, height: 800 });
         const strict = `new DOMParser().parseFromString(new XMLSerializer().serializeToString(document), 'application/xhtml+xml').querySelector('parsererror')?.textContent ?? null`;
         expect(await page.evaluate(strict)).toBeNull();
         expect(
@@ -72,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)(
       });
 
       test('a screen reader gets a name and a description for every picture, and tables as tables', async () => {
-        await open({ width: 390, height: 844 });
+        await page.show({ width: 390, height: 844 });
         const { nodes } = await page.send('Accessibility.getFullAXTree');
         const shown = (nodes as readonly AccessibilityNode[]).filter(({ ignored }) => !ignored);
         const roles = shown.map(({ role }) => role?.value);
@@ -88,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)(
       });
 
       test('printed in dark mode: on white, and within the paper', async () => {
-        await open({ width: 794, height: 1123, dark: true });
+        await page.show({ width: 794, height: 1123, dark: true });
         await page.send('Emulation.setEmulatedMedia', {
           media: 'print',
           features: [{ name: 'prefers-color-scheme', value: 'dark' }],
