@@ -22,7 +22,7 @@ const PICTURES = [
   },
   {
     file: 'watch-cutover.png',
-    height: 760,
+    height: 816,
     when: `document.querySelector('h1').textContent === 'Cutover: comparing both sides'
       && document.querySelector('.headline p').textContent.startsWith('The writers of the application have been stopped')`,
   },
