@@ -365,6 +365,14 @@ function isFull(trouble: unknown): boolean {
 }
 
 /**
+ * Whether an error of `openReadonly` means that the ledger must be upgraded before it can be read, which the next command
+ * that writes it does.
+ */
+export function mustBeUpgraded(error: unknown): boolean {
+  return error instanceof LedgerError && error.cause instanceof LedgerError && isUnmigrated(error.cause);
+}
+
+/**
  * Whether an error of `migrate` means that the file must be upgraded, which is impossible because it was opened only to
  * read.
  */

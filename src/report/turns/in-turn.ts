@@ -41,7 +41,16 @@ export async function inTurn<C extends TurnContext>(
 async function newestTurn(ledger: string, direction: Direction): Promise<number> {
   // Loaded on demand, since --help needs no database.
   const { readTurns } = await import('../../state/turns/chain.ts');
-  const turns = existsSync(ledger) ? readTurns(ledger) : [];
+  const { mustBeUpgraded } = await import('../../state/ledger.ts');
+  let turns: ReturnType<typeof readTurns> | readonly [];
+  try {
+    turns = existsSync(ledger) ? readTurns(ledger) : [];
+  } catch (error) {
+    // A command that moves documents forth upgrades the ledger. If a later turn has begun, it is refused, since the first
+    // one is committed, and the next command finds that turn.
+    if (direction !== 'forth' || !mustBeUpgraded(error)) throw error;
+    return 0;
+  }
   if (direction === 'newest') return turns.findLast(({ hasBegun }) => hasBegun)?.number ?? 0;
   const newest = turns.findLast(({ number }) => leadsBack(number) === (direction === 'back'));
   const endedAtMs = newest?.from?.endedAtMs ?? null;

@@ -126,8 +126,13 @@ test('killed at any moment, again and again -> both sides are equal in the end',
   for (const one of many.slice(0, 150)) await move.target.items.upsert(one);
   for (let n = 400; n < 420; n += 1) await move.target.items.upsert(order(n));
   for (let n = 10; n < 20; n += 1) await move.target.items.upsert(order(n, { tenantId: 'old' }));
+  // A stale copy is in the slot of another document, which has to take it over.
+  for (let n = 200; n < 210; n += 1) {
+    await move.target.items.upsert(order(n, { tenantId: 'taken' }));
+    await move.put(order(n, { customerId: 'another', tenantId: 'taken' }));
+  }
   let killed = 0;
-  for (let afterMs = 900; ; afterMs += 150) {
+  for (let afterMs = 1000; ; afterMs += 400) {
     const run = start(move, 'copy', '--adopt-target');
     const kill = new AbortController();
     const late = delay(afterMs, undefined, { signal: kill.signal }).then(
@@ -142,6 +147,6 @@ test('killed at any moment, again and again -> both sides are equal in the end',
     expect(code).toBe(-1);
     killed += 1;
   }
-  expect(killed).toBeGreaterThan(2);
+  expect(killed).toBeGreaterThan(1);
   await expectEqual(move);
 }, 180_000);
