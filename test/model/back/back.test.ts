@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { draws } from '../../helpers/generated.ts';
 import { sized } from '../../helpers/nightly.ts';
-import { describeVoyage, explore, shortest } from './travel.ts';
+import { describeVoyage, explore, replay, shortest, travel } from './travel.ts';
 
 const RUNS = Number(process.env['COSMIG_MODEL_RUNS'] ?? draws(sized({ daily: 2_000, nightly: 100_000 })));
 const SEED = process.env['COSMIG_SEED'];
@@ -22,3 +22,16 @@ test(
   },
   60_000 + RUNS * 10,
 );
+
+test('way back: a crash at each step of a journey -> each container in its turn is what the application wrote', () => {
+  for (let seed = 1; seed <= draws(sized({ daily: 16, nightly: 1_000 })); seed += 1) {
+    const trip = travel(seed, { mutation: null, itinerary: { strayMax: 0, loses: false } });
+    const itinerary = { ...trip.itinerary, crashesMax: 1_000 };
+    for (const [at, action] of trip.trace.entries()) {
+      if (action === 'quiet') continue;
+      const trace = trip.trace.toSpliced(at + 1, 0, 'crash', 'start');
+      const failure = replay({ itinerary, mutation: null }, [...trace, 'quiet', 'cutover', 'quiet']);
+      expect(failure === null ? null : `seed ${seed}, crash after step ${at + 1}: ${failure}`).toBeNull();
+    }
+  }
+}, 600_000);

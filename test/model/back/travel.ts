@@ -35,39 +35,46 @@ function randomItinerary(chance: Chance): Itinerary {
   };
 }
 
-export function explore(
+interface Options {
+  readonly mutation: Mutation | BackMutation | null;
+  readonly itinerary?: Partial<Itinerary>;
+}
+
+/** One generated journey, if something is wrong with it. */
+export function explore(seed: number, options: Options): Voyage | null {
+  const trip = travel(seed, options);
+  return trip.failure === null ? null : { ...trip, failure: trip.failure };
+}
+
+/** One generated journey, up to its end or to what is wrong. */
+export function travel(
   seed: number,
-  options: { mutation: Mutation | BackMutation | null; itinerary?: Partial<Itinerary> },
-): Voyage | null {
+  options: Options,
+): Omit<Voyage, 'failure'> & { readonly failure: string | null } {
   const chance = new Chance(seed);
   const itinerary = { ...randomItinerary(chance), ...options.itinerary };
   const { mutation } = options;
   const journey = new Journey(itinerary, mutation);
   const trace: string[] = [];
-  const seen = (): Voyage | null =>
-    journey.failure === null ? null : { itinerary, mutation, trace, failure: journey.failure };
-  const take = (action: string): boolean => {
-    if (journey.perform(action)) trace.push(action);
-    return journey.failure !== null;
+  const take = (action: string): void => {
+    if (journey.failure === null && journey.perform(action)) trace.push(action);
   };
   for (let turn = 0; turn <= itinerary.lastTurn; turn += 1) {
-    if (journey.world.turn !== turn) break;
+    const isHere = (): boolean => journey.world.turn === turn && journey.failure === null;
     const eager = 2 + chance.below(20);
     const budget = { app: itinerary.appMax, eager, sticky: chance.below(4), task: '' };
-    for (let n = 0; n < itinerary.actionsMax && journey.world.turn === turn; n += 1) {
+    for (let n = 0; n < itinerary.actionsMax && isHere(); n += 1) {
       const action = next(journey, chance, budget);
       if (action === null) continue;
       if (action.startsWith('app')) budget.app -= 1;
-      if (take(action)) return seen();
+      take(action);
     }
-    for (const action of ['quiet', 'crash', 'quiet']) {
-      if (journey.world.turn === turn && take(action)) return seen();
-    }
-    if (turn === itinerary.lastTurn || journey.world.turn !== turn) continue;
-    for (const action of ['cutover', 'quiet']) if (take(action)) return seen();
+    for (const action of ['quiet', 'crash', 'quiet']) if (isHere()) take(action);
+    if (turn === itinerary.lastTurn) continue;
+    for (const action of ['cutover', 'quiet']) if (isHere()) take(action);
   }
-  if (take('quiet')) return seen();
-  return null;
+  take('quiet');
+  return { itinerary, mutation, trace, failure: journey.failure };
 }
 
 function next(journey: Journey, chance: Chance, budget: Budget): string | null {
