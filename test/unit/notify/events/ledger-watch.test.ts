@@ -60,7 +60,7 @@ const events = (): unknown[] =>
 test('ledger watch: a tail with nothing to do -> silence; it hangs -> notified, until it reports again', () => {
   using ledger = openLedger(path);
   begin(ledger);
-  pass(130, () => report(ledger, { lagSeconds: 1 }));
+  pass(80, () => report(ledger, { lagSeconds: 1 }));
   expect(happened).toEqual([]);
   pass(75);
   expect(happened).toMatchObject([
@@ -102,7 +102,7 @@ test('ledger watch: a stalled run is killed -> its crash, and not that it moves 
   begin(ledger, 'copy');
   pass(65, () => report(ledger));
   ledger.close();
-  pass(130);
+  pass(80);
   expect(events()).toEqual([
     ['stalled', 60],
     ['end', 'crashed'],
@@ -175,10 +175,10 @@ test('ledger watch: a cutover waits for its hook, and for late writes after the 
   using ledger = openLedger(path);
   begin(ledger, 'cutover');
   const steps = [{ name: 'stopping writers', atMs: clock.now() }];
-  pass(130, () => report(ledger, { steps }));
+  pass(80, () => report(ledger, { steps }));
   ledger.migration.enter({ phase: 'committed', stoppedMs: 1, likeSource: [], proof: null }, clock.now());
   happened = [];
-  pass(200);
+  pass(80);
   expect(happened.map(({ cutover }) => cutover?.step)).toEqual(['committed']);
 });
 
