@@ -11,6 +11,7 @@ import { FIELD_NAMES, FIELDS, fieldOf } from '../../../../src/spec/fields.ts';
 import { fingerprint, pinnedOf } from '../../../../src/spec/fingerprint.ts';
 import { ENDPOINT, KEY, load, WHOLE, type Giving } from '../loading.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const SECRET_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].type === 'secret');
 const SECRET_VARIABLES = [
@@ -138,7 +139,7 @@ describe('secrets are never repeated', () => {
         const traces = tracesOf({ ...rest, flags: { ...endpoint, ...others, ...mistake, ...flags } });
         expect(traces.includes(secret)).toBe(false);
       }),
-      { numRuns: 25 },
+      { numRuns: draws(25) },
     );
   });
 });
