@@ -209,6 +209,25 @@ describe('imports', () => {
     expect(folders).toEqual(new Set(['cli', 'commands', 'lib', 'report', 'spec']));
   });
 
+  test('cosmig status loads what reads a ledger, and neither the SDK nor what moves, plans or serves', () => {
+    const atOnce = imports.filter(({ typeOnly, onDemand }) => !typeOnly && !onDemand);
+    // Only --report needs these two.
+    const ofReport = new Set(['src/report/runs/report-file.ts', 'src/report/status/report-file.ts']);
+    const loaded = new Set(
+      imports.flatMap(({ from, to, onDemand }) =>
+        from === 'src/commands/status.ts' && onDemand && !ofReport.has(to) ? [to] : [],
+      ),
+    );
+    for (const file of loaded) for (const { from, to } of atOnce) if (from === file) loaded.add(to);
+    expect(loaded).toContain('src/state/ledger.ts');
+    const packages = [...loaded].filter((name) => !/^(?:src\/|node:)/.test(name));
+    expect(new Set(packages)).toEqual(new Set(['yaml']));
+    const folders = new Set([...loaded].map(layerOf));
+    for (const other of ['cosmos', 'engine', 'plan', 'watch', 'emulator', 'notify', 'workflows'])
+      expect(folders).not.toContain(other);
+    expect(loaded.size).toBeLessThanOrEqual(140);
+  });
+
   test('only the driver module loads a package by another way than an import', () => {
     const wrong = sources.filter((file) => /\bcreateRequire\b|\brequire\(/.test(codeOf(file)));
     expect(wrong).toEqual(['src/lib/sqlite/sqlite-driver.ts']);
