@@ -384,8 +384,11 @@ function codeOf({ cause }: LedgerError): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined;
 }
 
-function unfinished(path: string, cause: unknown): LedgerError {
-  return new LedgerError(`${path} was created by an older cosmig, or its creation was interrupted`, {
+/** The error for a file that a command which does not write cannot read yet. */
+export class UnmigratedLedger extends LedgerError {}
+
+function unfinished(path: string, cause: unknown): UnmigratedLedger {
+  return new UnmigratedLedger(`${path} was created by an older cosmig, or its creation was interrupted`, {
     why: 'it must be upgraded before it can be read, and this command does not write',
     hint: 'run cosmig copy or cosmig tail with this cosmig once',
     cause,

@@ -4,8 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
-import { Ledger } from '../ledger.ts';
-import type { StoredTurn } from './next-turn.ts';
+import { openDatabase } from '../../lib/sqlite/sqlite.ts';
+import { Transactions } from '../../lib/sqlite/transaction.ts';
+import { Ledger, UnmigratedLedger } from '../ledger.ts';
+import { NextTurnStore, type StoredTurn } from './next-turn.ts';
 
 /** One turn of a migration. */
 export interface TurnState {
@@ -39,9 +41,26 @@ export function readTurns(ledger: string): readonly [TurnState, ...TurnState[]] 
 }
 
 function readTurn(path: string, number: number) {
-  using ledger = Ledger.openReadonly(path);
-  const next = ledger.nextTurn.read();
-  const { phase } = ledger.migration.read();
-  const isCommitted = phase === 'committed';
-  return { next, turn: { number, ledger: path, hasBegun: phase !== 'new', isCommitted, from: null } };
+  const turn = { number, ledger: path, hasBegun: true, isCommitted: false, from: null };
+  try {
+    using ledger = Ledger.openReadonly(path);
+    const next = ledger.nextTurn.read();
+    const { phase } = ledger.migration.read();
+    return { next, turn: { ...turn, hasBegun: phase !== 'new', isCommitted: phase === 'committed' } };
+  } catch (error) {
+    if (!(error instanceof UnmigratedLedger)) throw error;
+    // The command that works in the turn upgrades the ledger, or says that it cannot.
+    return { next: nextInOlder(path), turn };
+  }
+}
+
+/** Returns what the commit in a ledger of an older cosmig has left; null if that cosmig knew no turns. */
+function nextInOlder(path: string): StoredTurn | null {
+  const database = openDatabase({ path, readonly: true });
+  try {
+    const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'next_turn'").all();
+    return tables.length === 0 ? null : new NextTurnStore(database, new Transactions(database)).read();
+  } finally {
+    database.close();
+  }
 }
