@@ -18,6 +18,7 @@ const FITTING = {
   foreign: false,
   names: false,
   loses: false,
+  retention: false,
   resizing: false,
 } as const;
 

@@ -30,7 +30,6 @@ function randomItinerary(chance: Chance): Itinerary {
     names: chance.below(4) === 0,
     uniqueKeys: false,
     ttl: chance.below(4) === 0 && scenario.deletes !== 'marker',
-    retention: false,
     actionsMax: 30 + chance.below(150),
   };
 }
