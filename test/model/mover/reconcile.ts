@@ -23,7 +23,7 @@ export function reconcile(process: Process): void {
 export function* sweepLease(process: Process, { min, max }: Lease): Steps {
   const mine = (id: Identity): boolean => min <= placeOf(id) && placeOf(id) < max;
   for (const [slot, { owner }] of process.world.target.now)
-    if (owner !== null && mine(owner)) yield* sweep(process, slot, owner);
+    if (owner !== null && mine(owner) && !process.world.isLeftOut(slot)) yield* sweep(process, slot, owner);
   for (const { id } of process.openLetters().filter((one) => mine(one.id))) yield* retry(process, id);
 }
 
