@@ -115,9 +115,10 @@ test('cutover: some deletes were not reported -> says so before writers are stop
   }
   const { result, said } = await cut(move);
   expect(result).toMatchObject({ phase: 'committed' });
-  expect(said.split('\n').slice(0, 3)).toEqual([
+  expect(said.split('\n').slice(0, 4)).toEqual([
     'some deletes or renames in the source were not reported: all documents will be compared with writers stopped; to avoid this, run cosmig verify --repair first',
     'catching up',
+    'there will be no way back: after the commit the source is not kept up to date (--keep-source-for makes one)',
     'stopping the writers',
   ]);
 });
