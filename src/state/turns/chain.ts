@@ -2,7 +2,6 @@
  * The turns of a migration: its ledger, and the ledgers of the turns after it. Invariant: a turn exists only if the
  * commit of the turn before has left what it needs to begin.
  */
-import { existsSync } from 'node:fs';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { openDatabase } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
@@ -29,7 +28,8 @@ export function readTurns(ledger: string): readonly [TurnState, ...TurnState[]] 
   for (let { next } = first; next !== null;) {
     const number = turns.length;
     const path = turnPath(ledger, number);
-    if (next.begunAtMs === null && !existsSync(path)) {
+    // A run may have been killed while it made the ledger. The next one completes it.
+    if (next.begunAtMs === null && !Ledger.peek(path).hasBegun) {
       turns.push({ number, ledger: path, hasBegun: false, isCommitted: false, from: next });
       break;
     }

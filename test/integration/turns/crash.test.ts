@@ -1,7 +1,8 @@
 /** A turn that crashes: it resumes, and it is never begun a second time. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
+import { readTurns } from '../../../src/state/turns/chain.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
 
@@ -84,4 +85,16 @@ test('turns: the application was not switched over yet -> refused', async () => 
   await turns.run(0, 'copy');
   await expect(turns.cutOver(0, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
   await expect(turns.run(1, 'catch-up')).rejects.toThrow('its remaining steps are not done');
+}, 60_000);
+
+test('turns: the ledger of a turn was only half made -> it counts as not begun, and the next run completes it', async () => {
+  const { move, turns } = await cutOver();
+  await using _closed = move;
+  const { ledger } = turns.parts(1).spec;
+  // As a kill leaves it that came before the first transaction.
+  writeFileSync(ledger, '');
+  expect(readTurns(move.ledgerPath)).toMatchObject([{ hasBegun: true }, { hasBegun: false }]);
+  await change(move);
+  await turns.run(1, 'catch-up');
+  expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
 }, 60_000);

@@ -257,7 +257,7 @@ describe.each(PLANS)('%o', (options) => {
         moved += 1;
         expect(here.json).toBe(stored(json));
       }),
-      { numRuns: draws(600), examples: [[WHOLE]] },
+      { numRuns: draws(200), examples: [[WHOLE]] },
     );
     expect(moved).toBeGreaterThan(0);
   });
@@ -278,7 +278,7 @@ describe.each(PLANS)('%o', (options) => {
         // A third turn changes nothing.
         expect(back.move(here.json).json).toBe(there.json);
       }),
-      { numRuns: draws(600), examples: [[first.move(WHOLE).json || WHOLE]] },
+      { numRuns: draws(200), examples: [[first.move(WHOLE).json || WHOLE]] },
     );
     expect(moved).toBeGreaterThan(0);
   });
@@ -293,7 +293,7 @@ describe.each(PLANS)('%o', (options) => {
         expect(tight(again.compared('source', json))).toBe(form);
         expect(tight(again.compared('target', there.json))).toBe(form);
       }),
-      { numRuns: draws(600) },
+      { numRuns: draws(200) },
     );
   });
 
@@ -304,7 +304,7 @@ describe.each(PLANS)('%o', (options) => {
         if (a.verdict !== 'moves' || b.verdict !== 'moves' || isSame(stored(one), stored(other))) return;
         expect(isSame(a.json, b.json)).toBe(false);
       }),
-      { numRuns: draws(300) },
+      { numRuns: draws(100) },
     );
   });
 });

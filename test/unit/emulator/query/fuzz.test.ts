@@ -90,8 +90,9 @@ test.each(drawn([...WORDS, '((', '"', "'", '\\', '0', 'c.a = 1 OR ', '[1],', '1,
   'queries: half a megabyte of %j -> answered or refused within seconds',
   (piece) => {
     const query = `SELECT VALUE ${piece.repeat(Math.floor(500_000 / piece.length))}`;
-    const startedAt = performance.now();
+    // CPU time, since the machine may be busy.
+    const before = process.cpuUsage();
     expect(outcomeOf(query)).toBe('fine');
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
   },
 );
