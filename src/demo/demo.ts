@@ -20,6 +20,7 @@ import { demoText } from './picture.ts';
 import { fill, makeSeed, SOURCE, SPLITS, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
 import { DemoPages } from './pages.ts';
 import { runStory, type Pace } from './story.ts';
+import type { RunningWatch } from '../watch/server.ts';
 
 export interface DemoOptions {
   readonly fast: boolean;
@@ -34,6 +35,8 @@ const NORMAL: Pace = { documents: 2500, aloneMs: 5000, copyRu: 3600, tailMs: 400
 const FAST: Pace = { documents: 500, aloneMs: 1000, copyRu: 3600, tailMs: 500 };
 /** The seed of all random choices, so that every demo has the same shop. */
 const SEED = 7;
+/** How long the demo waits for a browser to open the live page. */
+const VIEWER_MS = 15_000;
 
 export async function runDemo(context: Context, options: DemoOptions): Promise<Result> {
   try {
@@ -47,37 +50,31 @@ async function perform(context: Context, { fast, keep, andBack, watch }: DemoOpt
   const { signal, out, clock } = context;
   const startedMs = clock.monotonicMs();
   const pace = fast ? FAST : NORMAL;
-  const random = seededRandom(SEED);
   await using local = await DemoAccount.open({ isKept: keep });
   using pages = new DemoPages(keep ? local.folder : undefined);
-  out.note(`a Cosmos account is ready at ${local.endpoint}`);
-  if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
-  const seed = makeSeed(pace.documents, random);
-  await fill(local.account, seed, signal);
-  // The source looks like a container that has grown: the range of the largest tenant was split again and again.
-  for (let splits = 0; splits < SPLITS; splits += 1) await local.split(SOURCE.container, signal);
-  local.configure({ targetRu: pace.copyRu });
-  for (const line of shopText(seed)) out.note(line);
-  const findings = await group(signal, async (members) => {
-    using work = new ChildSignal(members.signal);
-    const application = new Application(local.account, seed.orders, random);
-    members.start(async () => application.run(work.signal));
-    try {
-      return await withPage({ watch, ledger: () => local.ledger }, context, async () =>
-        runStory({
-          context,
-          local,
-          page: pages.plan,
-          application,
-          seed,
-          pace,
-          returns: andBack,
-          signal: members.signal,
-        }),
-      );
-    } finally {
-      work.abort(new Error('the demo has ended'));
-    }
+  const findings = await withPage({ watch, ledger: () => local.ledger }, context, async (live) => {
+    if (live !== undefined) await waitForViewer(live, context);
+    out.note(`a Cosmos account is ready at ${local.endpoint}`);
+    if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
+    const random = seededRandom(SEED);
+    const seed = makeSeed(pace.documents, random);
+    await fill(local.account, seed, signal);
+    // The source looks like a container that has grown: the range of the largest tenant was split again and again.
+    for (let splits = 0; splits < SPLITS; splits += 1) await local.split(SOURCE.container, signal);
+    local.configure({ targetRu: pace.copyRu });
+    for (const line of shopText(seed)) out.note(line);
+    return group(signal, async (members) => {
+      using work = new ChildSignal(members.signal);
+      const application = new Application(local.account, seed.orders, random);
+      members.start(async () => application.run(work.signal));
+      const page = pages.plan;
+      const parts = { context, local, page, application, seed, pace, returns: andBack };
+      try {
+        return await runStory({ ...parts, signal: members.signal });
+      } finally {
+        work.abort(new Error('the demo has ended'));
+      }
+    });
   });
   const failed = writeWatchPage(pages.report, local.ledger, clock.now());
   if (failed !== undefined) throw failed;
@@ -92,20 +89,52 @@ async function perform(context: Context, { fast, keep, andBack, watch }: DemoOpt
     durationMs,
   };
   pages.keep();
-  const shown = `The migration on a page: ${pages.report}\nThe plan on a page: ${pages.plan}`;
-  return { json, text: demoText(findings), aside: keep ? `${shown}\n${lookAround(local)}` : shown };
+  const aside = [
+    `The migration on a page: ${pages.report}`,
+    `The plan on a page: ${pages.plan}`,
+    ...(keep ? lookAround(local) : []),
+    ...NEXT,
+  ].join('\n');
+  return { json, text: demoText(findings), aside };
+}
+
+/** Gives the operator at a terminal time to open the page, so that it shows the migration from its beginning. */
+async function waitForViewer(
+  { viewed }: RunningWatch,
+  { stdin, out, clock, signal }: Context,
+): Promise<void> {
+  if (stdin.isTTY !== true) return;
+  out.note(`  the demo begins when the page is open, or in ${VIEWER_MS / 1000} s`);
+  using waiting = new ChildSignal(signal);
+  const late = clock.sleep(VIEWER_MS, waiting.signal);
+  // It ends with an error when a viewer was there first.
+  late.catch(() => {});
+  await Promise.race([viewed, late]);
+  waiting.abort(new Error('the page is open'));
+  signal.throwIfAborted();
 }
 
 function shopText({ documents, kinds }: Seed): readonly string[] {
   const { collisions, withoutKey, withTtl, longIntegers } = kinds;
   return [
     `${formatCount(documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in ${SPLITS + 1} ranges of ${formatCount(THROUGHPUT_RU / (SPLITS + 1))} RU/s; most belong to one tenant`,
-    `the new key is ${TARGET.keyPath}: ${withoutKey} lack it, ${collisions} pairs will collide,`,
-    `${withTtl} will expire, and ${longIntegers} have integers beyond 2^53`,
+    `hard cases: ${withoutKey} without ${TARGET.property}, ${collisions} collisions, ${withTtl} with TTL, ${longIntegers} long integers`,
+    'an application creates, updates, moves and deletes orders all the time',
   ];
 }
 
-function lookAround({ folder, endpoint }: DemoAccount): string {
+/** What to try with a container of one's own. */
+const NEXT: readonly string[] = [
+  '',
+  'Next, with a container of your own; these commands write nothing to the account:',
+  '  export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"',
+  '  cosmig plan --source DB/CONTAINER --report plan.html --write-config 1',
+  '  cosmig doctor',
+  '  cosmig copy --dry-run',
+  'Without an account, docs/getting-started.md does it with cosmig emulator.',
+];
+
+function lookAround({ folder, endpoint }: DemoAccount): readonly string[] {
   const port = new URL(endpoint).port;
   return [
     `Everything is in ${folder}.`,
@@ -116,7 +145,7 @@ function lookAround({ folder, endpoint }: DemoAccount): string {
     `  cosmig dead-letters list --all --config ${folder}/cosmig.config.yaml`,
     `  cosmig status --report again.html --config ${folder}/cosmig.config.yaml`,
     `Remove it with: rm -r ${folder}`,
-  ].join('\n');
+  ];
 }
 
 /** Returns the CanceledError of a stopped demo, with a text about the demo. */

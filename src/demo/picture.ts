@@ -63,7 +63,7 @@ function backRows({ back }: DemoFindings): ReadonlyArray<readonly [string, strin
     ['', `writers stopped for ${formatDuration(stoppedMs)}`],
     [
       '',
-      `${formatCount(orders.found)} of ${pluralize(orders.known, 'order')} are in the source as they were last written`,
+      `${formatCount(orders.found)} of ${pluralize(orders.known, 'order')} are in the source as last written`,
     ],
   ];
 }

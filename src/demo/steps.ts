@@ -59,7 +59,7 @@ const PLAN_ORDER = {
   config: undefined,
 } as const;
 
-/** The width of the live line, which is the width of the picture at the end. */
+/** The width of what the demo prints, which is the width of the picture at the end. */
 const COLUMNS = 80;
 
 export class Steps {
@@ -72,6 +72,12 @@ export class Steps {
     this.#context = context;
     this.#local = local;
     this.#signal = signal;
+  }
+
+  /** Says what came of the step that was printed last. */
+  say(text: string): void {
+    const [first = '', ...rest] = wrapText(text, COLUMNS - 4);
+    this.#context.out.note([`  ${first}`, ...rest.map((line) => `    ${line}`)].join('\n'));
   }
 
   /** Runs `cosmig plan`, which proposes candidates. Its page is written to `page`. */
@@ -90,7 +96,6 @@ export class Steps {
       return out.json(await runToGoal(this.#contextFor(out, { options }), { command: 'copy', goal: 'copy' }));
     } catch (error) {
       if (!(error instanceof DeadLetterError)) throw error;
-      out.note(`it ended with exit code ${error.exitCode}: ${error.message}`);
       return out.json();
     }
   }
@@ -126,7 +131,7 @@ export class Steps {
     // A terminal has one live line, and it shows the comparison now. The tail keeps running.
     this.#tailing?.mute();
     const json = out.json(await runVerifyWithProgress(this.#contextFor(out), VERIFY_ORDER));
-    out.note('both sides are equal, and the application did not stop for it');
+    this.say('both sides are equal, and the application did not stop for it');
     return json;
   }
 
@@ -138,27 +143,27 @@ export class Steps {
     } catch (error) {
       if (!(error instanceof NotReadyError)) throw error;
       const refusal = `exit code ${error.exitCode}: ${error.message}`;
-      this.#context.out.note(`  it ended with ${refusal}`);
+      this.say(`refused with ${refusal}`);
       return refusal;
     }
     return 'the gate was open';
   }
 
   async discard(number: number): Promise<void> {
-    const out = this.#begin(`cosmig dead-letters discard ${number}`);
+    this.#begin(`cosmig dead-letters discard ${number}`);
     const { discardLetters } = await import('../workflows/dead-letters.ts');
     const { discarded, deadLetters } = discardLetters(
       this.#local.ledger,
       { number },
       this.#context.clock.now(),
     );
-    out.note(`${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`);
+    this.say(`${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`);
   }
 
   /** Runs `cosmig cutover`. `keeps`: whether it makes a way back. */
   async cutOver(hooks: DemoHooks, { keeps }: { readonly keeps: boolean }): Promise<Json> {
     const keep = keeps ? '--keep-source-for 7d ' : '';
-    const line = `cosmig cutover ${keep}--like-source throughput --on-fence ... --on-commit ...`;
+    const line = `cosmig cutover ${keep}--like-source throughput --on-fence ...`;
     return this.#cutOver(line, hooks, keeps ? { keepSourceFor: ['7d'] } : {});
   }
 
@@ -183,11 +188,11 @@ export class Steps {
     await inTurn(this.#contextFor(out), 'back', async (turned) =>
       runVerifyWithProgress(turned, VERIFY_ORDER),
     );
-    out.note('both sides are equal in this direction as well');
+    this.say('both sides are equal in this direction as well');
   }
 
   async rollBack(hooks: DemoHooks): Promise<Json> {
-    const out = this.#begin('cosmig rollback --on-fence ... --on-commit ...');
+    const out = this.#begin('cosmig rollback --on-fence ...');
     const order = { ...hooks, ...TIMES, likeSource: [] } as const;
     const result = await inTurn(this.#contextFor(out), 'back', async (turned) =>
       runCutoverWithProgress(turned, order, { command: 'rollback' }),
@@ -205,7 +210,7 @@ export class Steps {
   /** Prints the command line of a step; returns the reporter of the step. */
   #begin(line: string): CapturingReporter {
     this.#context.out.note(`$ ${line}`);
-    return new CapturingReporter(this.#context.out);
+    return new CapturingReporter(this.#context);
   }
 
   #contextFor(
@@ -227,14 +232,17 @@ export class Steps {
   }
 }
 
-/** A reporter that indents the messages of a step and keeps its result. */
+/**
+ * A reporter that keeps the result of a step. What the command reports is logged for --verbose, since the demo says in a
+ * line of its own what came of the step.
+ */
 class CapturingReporter implements Reporter {
-  readonly #out: Reporter;
+  readonly #context: Context;
   #result: Result | undefined;
   #isMuted = false;
 
-  constructor(out: Reporter) {
-    this.#out = out;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   json(result: Result | undefined = this.#result): Json {
@@ -242,12 +250,11 @@ class CapturingReporter implements Reporter {
   }
 
   note(text: string): void {
-    const [first = '', ...rest] = wrapText(text, COLUMNS - 4);
-    this.#out.note([`  ${first}`, ...rest.map((line) => `    ${line}`)].join('\n'));
+    this.#context.log.debug(text);
   }
 
   progress(...shown: Parameters<Reporter['progress']>): void {
-    if (!this.#isMuted) this.#out.progress(...shown);
+    if (!this.#isMuted) this.#context.out.progress(...shown);
   }
 
   /** Stops showing progress. */

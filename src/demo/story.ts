@@ -8,6 +8,7 @@ import { must } from '../lib/assert.ts';
 import { pluralize } from '../lib/counting.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
+import { formatDuration } from '../report/format.ts';
 import type { Letter } from '../state/dead-letters.ts';
 import type { DemoAccount } from './account.ts';
 import { patiently, type Application } from './application.ts';
@@ -48,23 +49,23 @@ const TOP = 5;
 
 export async function runStory(parts: Story): Promise<DemoFindings> {
   const { context, local, application, seed, pace, returns, signal } = parts;
-  const { out } = context;
   const steps = new Steps({ context, local, signal });
-  out.note('the application creates, updates, moves and deletes orders all the time');
   // Planned and counted before the account limits RU/s, which would make the demo longer.
-  const plan = showPlan(parts, await steps.plan(parts.page));
+  const plan = showPlan(parts, steps, await steps.plan(parts.page));
   const keysBefore = await countKeys(local, SOURCE, signal);
   await local.meter(signal);
   const before = describeContainer(SOURCE, keysBefore, await measureLoad(parts, SOURCE));
 
-  const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts)]);
-  out.note(`  ${pluralize(documentsOf(copied, 'written'), 'document')} copied while the application wrote`);
+  const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts, steps)]);
+  const collided = (await letters(local)).length;
+  steps.say(
+    `${pluralize(documentsOf(copied, 'written'), 'document')} copied; ${collided} collided and became ${pluralize(collided, 'dead letter')}`,
+  );
   const tailed = await steps.tailWhile(async () => {
     await sleep(pace.tailMs, signal);
     await application.resolveCollision(0, signal);
-    out.note('  the application gives one of the colliding invoices to another customer');
     await waitForLettersToClose(parts, 1);
-    out.note('  its dead letter closed by itself');
+    steps.say('the application fixes one collision: its dead letter closes by itself');
     await steps.verify();
   });
   const refused = await steps.refusedCutover();
@@ -76,7 +77,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   };
   const onCommit = async (): Promise<void> => application.switchTo(TARGET);
   const cut = await steps.cutOver({ ...hooks, onCommit }, { keeps: returns });
-  out.note('the application continues in the target');
+  steps.say(`committed; writers were stopped for ${formatDuration(stoppedMsOf(cut))}`);
   const load = await measureLoad(parts, TARGET);
   await application.stop();
   const after = describeContainer(TARGET, await countKeys(local, TARGET, signal), load);
@@ -103,7 +104,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
       return { number, state, reason, id, targetKey };
     }),
     refused,
-    stoppedMs: Number(cut['stoppedMs'] ?? 0),
+    stoppedMs: stoppedMsOf(cut),
     proof: {
       equal: cut['phase'] === 'committed',
       compared,
@@ -126,18 +127,18 @@ async function discardLast({ local }: Story, steps: Steps): Promise<void> {
 
 /** Resolves the other collision too: a document that is given up could not be distinguished on the way back. */
 async function resolveLast(parts: Story, steps: Steps): Promise<void> {
-  const { context, application, signal } = parts;
+  const { application, signal } = parts;
   await steps.tailWhile(async () => {
     await application.resolveCollision(1, signal);
-    context.out.note('  the application gives the other invoice to another customer as well');
     await waitForLettersToClose(parts, 2);
+    steps.say('the application fixes the other collision as well');
   });
 }
 
 /** The shop finds that the new key was wrong, and returns to the source. */
 async function goBack(parts: Story, steps: Steps): Promise<NonNullable<DemoFindings['back']>> {
   const { context, application, pace, signal } = parts;
-  context.out.note('the shop finds that the new key was wrong; the application still writes to the target');
+  context.out.note('the shop wants its old key back; the application still writes to the target');
   application.resume();
   const reversed = await steps.reverseWhile(async () => {
     await sleep(pace.tailMs, signal);
@@ -148,32 +149,36 @@ async function goBack(parts: Story, steps: Steps): Promise<NonNullable<DemoFindi
     onCommit: async () => application.switchTo(SOURCE),
     onAbort: async () => application.resume(),
   });
-  context.out.note('the application is back in the source');
+  steps.say(`committed; writers were stopped for ${formatDuration(stoppedMsOf(rolled))}`);
   await sleep(pace.tailMs, signal);
   await application.stop();
   return {
     replicated: documentsOf(reversed, 'written') + documentsOf(rolled, 'written'),
     moved: documentsOf(reversed, 'moved') + documentsOf(rolled, 'moved'),
     deleted: documentsOf(reversed, 'deleted') + documentsOf(rolled, 'deleted'),
-    stoppedMs: Number(rolled['stoppedMs'] ?? 0),
+    stoppedMs: stoppedMsOf(rolled),
     orders: await application.findAll(signal),
   };
 }
 
 /** Says what the plan advises, and why the shop takes another candidate. */
-function showPlan({ context: { out }, page }: Story, result: Plan): DemoFindings['plan'] {
+function showPlan({ page }: Story, steps: Steps, result: Plan): DemoFindings['plan'] {
   const { recommendation, candidates } = result;
   const chosen = must(
     candidates.find(({ key }) => key === TARGET.keyPath),
     'the plan proposes the key that the shop takes',
   );
   const against = chosen.verdict.blockers[0]?.text ?? null;
-  for (const why of recommendation.why.slice(0, 2)) out.note(`  ${why}`);
-  out.note(`  it advises ${recommendation.key ?? 'to keep the key'}`);
-  if (against !== null) out.note(`  against ${TARGET.keyPath}: ${against}`);
-  out.note(`  queries of the shop name the customer, so it takes ${TARGET.keyPath} nevertheless`);
-  out.note(`  the page of this plan stays in ${page}`);
+  const now = recommendation.why.slice(0, 2).map((why) => why.replace(/^now, /, ''));
+  steps.say(`now: ${now.join(', ')}`);
+  steps.say(`it advises ${recommendation.key ?? 'to keep the key'}`);
+  if (against !== null) steps.say(`not ${TARGET.keyPath}: ${against}`);
+  steps.say(`the shop takes ${TARGET.keyPath} nevertheless, since its queries name the customer`);
   return { action: recommendation.action, key: recommendation.key ?? null, against, page };
+}
+
+function stoppedMsOf(cut: Readonly<Record<string, unknown>>): number {
+  return Number(cut['stoppedMs'] ?? 0);
 }
 
 function documentsOf({ documents }: Readonly<Record<string, unknown>>, name: string): number {
@@ -234,14 +239,14 @@ async function countKeys(
 }
 
 /** Splits the fullest range of the source as soon as half of the documents are in the target. */
-async function splitHalfWay({ context, local, pace, signal }: Story): ReturnType<DemoAccount['split']> {
+async function splitHalfWay({ local, pace, signal }: Story, steps: Steps): ReturnType<DemoAccount['split']> {
   for (;;) {
     const target = await local.look(TARGET.container, signal);
     if (target !== undefined && target.documents * 2 >= pace.documents) break;
     await sleep(CHECK_MS, signal);
   }
   const split = await local.split(SOURCE.container, signal);
-  context.out.note(`  half-way: range ${split.from} of the source is split into ${split.into.join(' and ')}`);
+  steps.say(`half-way, range ${split.from} of the source splits into ${split.into.join(' and ')}`);
   return split;
 }
 

@@ -36,6 +36,8 @@ export interface WatchOptions {
 
 export interface RunningWatch {
   readonly url: string;
+  /** Resolves when the page is open in a browser for the first time; never rejects. */
+  readonly viewed: Promise<void>;
   /** Ends with the server; rejects if the state can no longer be shown. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
@@ -68,6 +70,7 @@ export async function startWatch(options: WatchOptions): Promise<RunningWatch> {
   ended.catch(() => {});
   return {
     url: `http://${HOST}:${listening}/${token}/`,
+    viewed: viewers.first,
     ended,
     close: async () => {
       stopping.abort(new Error('the page is closed'));

@@ -11,10 +11,19 @@ export type Parts = Readonly<Record<string, string>>;
 const RETRY_MS = 1000;
 
 export class Viewers {
+  /** Resolves with the first viewer. */
+  readonly first: Promise<void>;
+  #isFirst = (): void => {};
   readonly #viewers = new Set<ServerResponse>();
   /** Viewers that have not read the last message yet, and whether they have missed a later one. */
   readonly #behind = new Map<ServerResponse, { hasMissed: boolean }>();
   #sent: Parts = {};
+
+  constructor() {
+    this.first = new Promise((resolve) => {
+      this.#isFirst = resolve;
+    });
+  }
 
   get size(): number {
     return this.#viewers.size;
@@ -25,6 +34,7 @@ export class Viewers {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     response.write(`retry: ${RETRY_MS}\n\n`);
     this.#viewers.add(response);
+    this.#isFirst();
     response.on('close', () => {
       this.#viewers.delete(response);
       this.#behind.delete(response);

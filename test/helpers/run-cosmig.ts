@@ -20,6 +20,8 @@ export interface Around {
   readonly clock?: Clock;
   /** What is piped in, in the pieces in which it arrives. */
   readonly stdin?: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Whether an operator sits at the keyboard. */
+  readonly isTerminal?: boolean;
 }
 
 /** A command that runs in this process, and the hands on its keyboard. */
@@ -31,14 +33,29 @@ export class CosmigRun {
   #left: number | undefined;
 
   constructor(argv: readonly string[], around: Around = {}) {
-    const { env = {}, commands = shippedCommands, clock = new VirtualClock(), stdin = [] } = around;
+    const {
+      env = {},
+      commands = shippedCommands,
+      clock = new VirtualClock(),
+      stdin = [],
+      isTerminal = false,
+    } = around;
     const stdout = { write: (text: string) => (this.#stdout += text) };
     const stderr = { write: (text: string) => (this.#stderr += text) };
     const leave = (exitCode: number): void => {
       this.#left = exitCode;
     };
     const code = runCommandLine(
-      { argv, env, stdout, stderr, stdin: pieces(stdin), signals: this.#signals, clock, leave },
+      {
+        argv,
+        env,
+        stdout,
+        stderr,
+        stdin: Object.assign(pieces(stdin), { isTTY: isTerminal }),
+        signals: this.#signals,
+        clock,
+        leave,
+      },
       commands,
     );
     this.ended = code.then((exitCode) => ({ code: exitCode, stdout: this.#stdout, stderr: this.#stderr }));
@@ -46,6 +63,10 @@ export class CosmigRun {
 
   get stdout(): string {
     return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
   }
 
   /** The code it would have left the process with at once. */

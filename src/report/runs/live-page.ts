@@ -39,17 +39,17 @@ export async function startPage(
   });
 }
 
-/** Runs `body`. `watch` is the value of `--watch`: with it, the page is served until `body` has ended. */
+/** Runs `body`. `watch` is the value of `--watch`: with it, `body` gets the page, which is served until `body` has ended. */
 export async function withPage<T>(
   { watch, ledger }: { readonly watch: string | undefined; readonly ledger: () => string },
   { clock, signal, out }: PageContext,
-  body: () => Promise<T>,
+  body: (page?: RunningWatch) => Promise<T>,
 ): Promise<T> {
   if (watch === undefined) return body();
   const page = await startPage(ledger(), { port: portIn(watch), clock, signal });
   out.note(`watch it at ${page.url}`);
   try {
-    return await body();
+    return await body(page);
   } finally {
     await page.close();
   }

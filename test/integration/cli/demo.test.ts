@@ -89,6 +89,21 @@ test('demo: stopped -> leaves nothing behind', async () => {
   expect(run.listening).toBe(0);
 }, 60_000);
 
+test('demo: --watch on a terminal -> prints the address first, and begins when the page is open', async () => {
+  // Time stands still, so it does not begin by itself.
+  const run = new CosmigRun(['demo', '--fast', '--watch'], { isTerminal: true });
+  const ready = 'a Cosmos account is ready';
+  await until(() => run.stderr.includes('or in 15 s'), { what: 'a demo that waits' });
+  const [, url = ''] = /^watch it at (\S+)\n/.exec(run.stderr) ?? [];
+  const page = await fetch(url);
+  expect([page.status, run.stderr.includes(ready)]).toEqual([200, false]);
+  const events = await fetch(`${url}events`);
+  await until(() => run.stderr.includes(ready), { what: 'a demo that has begun' });
+  run.press('SIGINT');
+  await expect(run.ended).resolves.toMatchObject({ code: 130 });
+  await events.body?.cancel();
+}, 60_000);
+
 test('demo: and back -> the source has what the application wrote to the target', async () => {
   const run = await runCosmig(['demo', '--fast', '--and-back', '--json'], { clock: systemClock });
   expect([run.code, run.code === 0 ? '' : run.stderr]).toEqual([0, '']);
