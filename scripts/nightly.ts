@@ -26,6 +26,7 @@ const STEPS: readonly Step[] = [
   },
   { name: 'torture', argv: npm('torture', '--runs', '100') },
   { name: 'torture-cutover', argv: npm('torture', '--cutover', '--runs', '50') },
+  { name: 'torture-turns', argv: npm('torture', '--turns', '--runs', '50') },
   // A thousand damages to ledgers in the middle of migrations; by day 25.
   {
     name: 'damage',

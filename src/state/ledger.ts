@@ -13,6 +13,7 @@ import {
   asDatabaseError,
   migrate,
   openDatabase,
+  openToRead,
   refuseForeignFile,
   withDatabaseErrors,
 } from '../lib/sqlite/sqlite.ts';
@@ -171,7 +172,7 @@ export class Ledger {
   /** Opens the ledger to read it, even while a mover works or after a crash. Changes no byte of the file. */
   static openReadonly(path: string): Ledger {
     refuseMissingLedger(path);
-    const database = withDatabaseErrors(openDatabase({ path, readonly: true }));
+    const database = withDatabaseErrors(openToRead(path));
     try {
       migrate(database, 'ledger');
       checkTables(database, 'ledger');
@@ -197,7 +198,7 @@ export class Ledger {
     const nothing = { hasBegun: false, ledgerName: undefined };
     if (!existsSync(path)) return nothing;
     refuseForeignFile(path, 'ledger');
-    const database = openDatabase({ path, readonly: true });
+    const database = openToRead(path);
     try {
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();
       if (tables.length === 0) return nothing;

@@ -122,9 +122,12 @@ export class MigrationStore {
     };
   }
 
-  /** Pins the containers, or refuses containers other than the pinned ones. Durable. */
+  /**
+   * Pins the containers, or refuses containers other than the pinned ones. After the commit the TTL of the source may
+   * change: a cutover that keeps the source pauses it, and the source is no longer read. Durable.
+   */
   pinContainers(seen: FirstContainers): void {
-    const { containers } = this.read();
+    const { containers, phase } = this.read();
     if (containers === null) {
       this.#transactions.durable(() => this.#sql.containers.run(seen));
       return;
@@ -133,7 +136,7 @@ export class MigrationStore {
       throw containerRecreated('source container', { was: containers.sourceRid, is: seen.sourceRid });
     if (containers.targetRid !== seen.targetRid)
       throw containerRecreated('target container', { was: containers.targetRid, is: seen.targetRid });
-    if (containers.sourceTtl !== seen.sourceTtl)
+    if (phase !== 'committed' && containers.sourceTtl !== seen.sourceTtl)
       throw sourceTtlChanged({ was: containers.sourceTtl, is: seen.sourceTtl });
   }
 

@@ -1,6 +1,6 @@
 /** Reads a table of the verify file without its lock, for processes that show what another one has compared. */
 import { existsSync } from 'node:fs';
-import { asContentsError, openDatabase, type Database } from '../lib/sqlite/sqlite.ts';
+import { asContentsError, openToRead, type Database } from '../lib/sqlite/sqlite.ts';
 import { checkRows } from '../lib/sqlite/table-sums.ts';
 
 /**
@@ -13,7 +13,7 @@ export function readVerifyFile<T>(
   read: (database: Database) => T | null,
 ): T | null {
   if (!existsSync(path)) return null;
-  const database = openDatabase({ path, readonly: true });
+  const database = openToRead(path);
   try {
     const tables = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').all(table);
     if (tables.length === 0) return null;

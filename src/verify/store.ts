@@ -9,6 +9,7 @@ import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts'
 import {
   asErrorOfReplaceable,
   openDatabase,
+  openToRead,
   refuseForeignFile,
   withDatabaseErrors,
   type Database,
@@ -191,7 +192,7 @@ export class VerifyStore {
     refuseForeignFile(path, 'verify');
     // The mark is read before the file: a process that compares now changes the file first, so its mark is not ahead.
     const mark = ChangeMark.read(path);
-    const database = openDatabase({ path, readonly: true });
+    const database = openToRead(path);
     try {
       // The table is missing if a process was killed while it created the file.
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'proofs'").all();

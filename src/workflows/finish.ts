@@ -43,11 +43,24 @@ export async function finishWayBack(parts: RunParts): Promise<Finished> {
   running?.noteProgress();
   using ledger = Ledger.openForOperator(before.ledger);
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
+  refuseUnswitched(ledger, { inUse, command: leadsBack(before.number) ? 'rollback' : 'cutover' });
   if (next.endedAtMs === null) ledger.nextTurn.end(next, clock.now());
   ledger.noteProgress();
   const { pausedTtl } = next;
   if (pausedTtl !== null) await setTtl(parts, { of: kept, ttl: pausedTtl }, parts.drain);
   return { inUse, kept, restoredTtl: pausedTtl, hasContinuousBackup: await isBackedUp(parts, inUse) };
+}
+
+/** Refuses while the application is not switched over: the steps that are left pause times to live. */
+function refuseUnswitched(
+  { journal }: Ledger,
+  { inUse, command }: { readonly inUse: SideName; readonly command: string },
+): void {
+  if (journal.commit()?.since.has('application switched') === true) return;
+  throw new NotReadyError(`the last ${command} is committed, and its remaining steps are not done`, {
+    why: `the hook that points the application to the ${inUse} has not succeeded yet`,
+    hint: `run the same cosmig ${command} again, then cosmig finish`,
+  });
 }
 
 /** Whether the account keeps every version of the documents, which it does only with continuous backup. */

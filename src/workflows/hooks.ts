@@ -115,7 +115,7 @@ export async function runHook(
     if (code === 0) return;
     throw new NotReadyError(`the command of ${flag} failed`, {
       why: code === null ? `it was ended by ${name ?? 'a signal'}` : `it ended with exit code ${code}`,
-      hint: `run it by itself to see why: ${command}`,
+      hint: `run the command of ${flag} by itself to see why`,
     });
   } finally {
     exited.abort(new Error('the command has ended'));

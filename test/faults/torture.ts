@@ -3,12 +3,14 @@
 //   --parallel N           so many at once, 2 by default
 //   --stop                 at the first failure
 //   --cutover              proofs and cutovers instead, up to the commit
+//   --turns                there, back, and there again instead
 // COSMIG_SEED=N begins with that seed and continues with the next ones. What a failed run leaves behind is kept.
 import { parseArgs } from 'node:util';
 import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
 import { RunFailure } from './harness/fault-run.ts';
 import { runMigration, type RunReport } from './harness/migration/run.ts';
 import { freshSeed } from './harness/migration/seeds.ts';
+import { runTurns } from './harness/turns/run.ts';
 import { buildForProcesses } from '../helpers/process/built.ts';
 
 await buildForProcesses();
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     parallel: { type: 'string', default: '2' },
     stop: { type: 'boolean', default: false },
     cutover: { type: 'boolean', default: false },
+    turns: { type: 'boolean', default: false },
   },
 });
 const endsAt = values.hours === undefined ? Infinity : Date.now() + Number(values.hours) * 3_600_000;
@@ -47,12 +50,7 @@ async function lane(): Promise<void> {
     const seed = nextSeed();
     begun += 1;
     try {
-      const options = { keeps: true };
-      say(
-        values.cutover
-          ? shownCutover(await runCutovers(seed, options))
-          : shown(await runMigration(seed, options)),
-      );
+      say(await runSeed(seed));
     } catch (error) {
       failed.push(seed);
       say(`seed ${seed} FAILED: ${error instanceof Error ? error.message : String(error)}`);
@@ -60,6 +58,16 @@ async function lane(): Promise<void> {
       if (error instanceof RunFailure) say(`  ledger and logs: ${error.folder}`);
     }
   }
+}
+
+async function runSeed(seed: number): Promise<string> {
+  const options = { keeps: true };
+  if (values.cutover) return shownCutover(await runCutovers(seed, options));
+  if (!values.turns) return shown(await runMigration(seed, options));
+  const beganMs = Date.now();
+  const { kills, documents } = await runTurns(seed);
+  const seconds = Math.round((Date.now() - beganMs) / 1000);
+  return `seed ${seed} passed in ${seconds} s: ${kills} kills, ${documents} documents`;
 }
 
 function shown({

@@ -84,6 +84,35 @@ export function openDatabase(options: OpenOptions): Database {
 }
 
 /**
+ * Opens a file of cosmig to read it. If a crash left half a transaction in a rollback journal, it is rolled back first,
+ * which needs a writer. Otherwise every command that reads the file before it writes would fail from then on.
+ */
+export function openToRead(path: string): Database {
+  try {
+    return openDatabase({ path, readonly: true });
+  } catch (error) {
+    if (!needsWriter(error)) throw error;
+    rollBack(path, error);
+    return openDatabase({ path, readonly: true });
+  }
+}
+
+/** Rolls back what a crash has left, and changes nothing else. Throws `refused` if the file cannot be written. */
+function rollBack(path: string, refused: unknown): void {
+  const Driver = loadDriver();
+  let database: Database | undefined;
+  try {
+    database = new Driver(realPath(path), { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    // The first read rolls back.
+    database.pragma('schema_version');
+  } catch {
+    throw refused;
+  } finally {
+    database?.close();
+  }
+}
+
+/**
  * Applies the missing migrations of `migrations/<name>/`, all or none. If two processes call this at once, the second
  * finds nothing to do. A call that finds nothing to do writes nothing, so it works on a read-only database, too.
  */

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { asContentsError, openDatabase, refuseForeignFile } from '../../lib/sqlite/sqlite.ts';
+import { asContentsError, openToRead, refuseForeignFile } from '../../lib/sqlite/sqlite.ts';
 import { jsonText, number, type Columns } from '../../lib/sqlite/column.ts';
 import { checkRows } from '../../lib/sqlite/table-sums.ts';
 import { MoverLock } from '../../state/lock.ts';
@@ -39,7 +39,7 @@ function recordIn(path: string): PlanRecord | null {
   if (!existsSync(path)) return null;
   const isMeasuring = MoverLock.isHeld(path);
   refuseForeignFile(path, 'plan');
-  const database = openDatabase({ path, readonly: true });
+  const database = openToRead(path);
   try {
     const tables = database.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all();
     if (isMeasuring) {

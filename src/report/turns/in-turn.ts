@@ -54,7 +54,7 @@ async function newestTurn(ledger: string, direction: Direction): Promise<number>
   if (direction === 'newest') return turns.findLast(({ hasBegun }) => hasBegun)?.number ?? 0;
   const newest = turns.findLast(({ number }) => leadsBack(number) === (direction === 'back'));
   const endedAtMs = newest?.from?.endedAtMs ?? null;
-  if (endedAtMs !== null) throw wasEnded(endedAtMs);
+  if (endedAtMs !== null) throw wasEnded(endedAtMs, direction);
   if (newest !== undefined) return newest.number;
   if (direction === 'forth') return 0;
   const isCommitted = turns.some((turn) => turn.isCommitted);
@@ -66,9 +66,12 @@ async function newestTurn(ledger: string, direction: Direction): Promise<number>
   });
 }
 
-function wasEnded(atMs: number): NotReadyError {
+function wasEnded(atMs: number, direction: Direction): NotReadyError {
   return new NotReadyError('this migration was ended', {
     why: `cosmig finish gave the way back up at ${new Date(atMs).toISOString()}, so changes since then are not known`,
-    hint: 'begin another migration with --ledger, with source and target swapped',
+    hint:
+      direction === 'back'
+        ? 'to return all the same, move the documents as a migration of its own: cosmig copy with source and target swapped, another --ledger, and --adopt-target'
+        : 'to move the application again, begin another migration: cosmig copy with another --ledger, and --adopt-target',
   });
 }

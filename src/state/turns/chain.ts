@@ -3,7 +3,7 @@
  * commit of the turn before has left what it needs to begin.
  */
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
-import { openDatabase } from '../../lib/sqlite/sqlite.ts';
+import { openToRead } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
 import { Ledger, UnmigratedLedger } from '../ledger.ts';
 import { NextTurnStore, type StoredTurn } from './next-turn.ts';
@@ -56,7 +56,7 @@ function readTurn(path: string, number: number) {
 
 /** Returns what the commit in a ledger of an older cosmig has left; null if that cosmig knew no turns. */
 function nextInOlder(path: string): StoredTurn | null {
-  const database = openDatabase({ path, readonly: true });
+  const database = openToRead(path);
   try {
     const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'next_turn'").all();
     return tables.length === 0 ? null : new NextTurnStore(database, new Transactions(database)).read();

@@ -43,3 +43,38 @@ test('way back: documents expire -> the time to live of the kept container is pa
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(3);
   expect((await cosmig(move, 'finish')).code).toBe(0);
 }, 90_000);
+
+test('way back: the hook fails after times to live were changed -> the same command completes what is left', async () => {
+  await using move = await Move.open({
+    settings: { avad: true },
+    source: { defaultTtl: 3600 },
+    target: { defaultTtl: 7200 },
+  });
+  await move.put({ id: 'o1', customerId: 'c', tenantId: 't' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  const cutover = ['cutover', ...SWITCH, '--keep-source-for', '7d'];
+  expect((await cosmig(move, ...cutover, '--on-commit', 'exit 1')).code).toBe(9);
+  const early = await cosmig(move, 'finish');
+  expect([early.code, early.stderr]).toEqual([
+    3,
+    expect.stringContaining('its remaining steps are not done'),
+  ]);
+  const again = await cosmig(move, ...cutover);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('committed already')]);
+
+  expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  const failed = await cosmig(move, 'rollback', ...SWITCH, '--on-commit', 'exit 1');
+  expect([failed.code, failed.stderr]).toEqual([
+    9,
+    expect.stringContaining('run the command of --on-commit by itself to see why'),
+  ]);
+  const back = await cosmig(move, 'rollback', ...SWITCH);
+  expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
+  expect([await ttlOf(move, 'source'), await ttlOf(move, 'target')]).toEqual([3600, undefined]);
+  expect((await cosmig(move, 'finish')).code).toBe(0);
+  expect(await ttlOf(move, 'target')).toBe(7200);
+  const ended = await cosmig(move, 'tail');
+  expect([ended.code, ended.stderr]).toEqual([3, expect.stringContaining('--adopt-target')]);
+}, 90_000);

@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
 import { migrate, openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
+import { loadDriver } from '../../../src/lib/sqlite/sqlite-driver.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import {
   beginLease,
@@ -54,6 +55,22 @@ function bytesBeside(path: string): Record<string, string> {
 /** The ledger and its log: what -shm holds is locks and an index of the log, and no memory. */
 function ledgerBytes(path: string): Record<string, string> {
   return Object.fromEntries(Object.entries(bytesBeside(path)).filter(([name]) => !name.endsWith('-shm')));
+}
+
+/** A copy of a ledger in the middle of a large transaction, as a crash leaves it: a part of it is in the file already. */
+function halfWritten(path: string): string {
+  const copy = join(temporaryFolder(), 'ledger.db');
+  const Driver = loadDriver();
+  const database = new Driver(path);
+  database.pragma('cache_size = 1');
+  database.exec('BEGIN IMMEDIATE; DELETE FROM leases; CREATE TABLE filling (bytes BLOB)');
+  const fill = database.prepare('INSERT INTO filling VALUES (zeroblob(100000))');
+  for (let n = 0; n < 10; n += 1) fill.run();
+  copyFileSync(path, copy);
+  copyFileSync(`${path}-journal`, `${copy}-journal`);
+  database.exec('ROLLBACK');
+  database.close();
+  return copy;
 }
 
 function somePath(): string {
@@ -110,6 +127,16 @@ describe('ledger', () => {
     beginLease(ledger);
     expect(Ledger.peek(path).hasBegun).toBe(true);
     expect(Ledger.peek(crashCopy(path)).hasBegun).toBe(true);
+  });
+
+  test('a process is killed in a transaction of the rollback journal -> the next command rolls back, and reads', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    const { documents } = beginLease(ledger);
+    ledger.close();
+    expect(Ledger.peek(halfWritten(path)).hasBegun).toBe(true);
+    using read = Ledger.openReadonly(halfWritten(path));
+    expect(read.leases.live()).toMatchObject([{ documents }]);
   });
 
   test('closed -> one file next to its lock', () => {
