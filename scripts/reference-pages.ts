@@ -8,7 +8,6 @@ import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import { defaultOf, flagText } from '../src/cli/help.ts';
 import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
-import { flagOf } from '../src/lib/flags.ts';
 import { NOTIFICATION } from '../src/report/json/notification.ts';
 import { MESSAGE, PROGRESS, RESULTS } from '../src/report/json/results.ts';
 import { anyOf, type JsonSchema } from '../src/report/json/schema.ts';
@@ -22,6 +21,9 @@ export function referenceFiles(): ReadonlyMap<string, string> {
   );
   return new Map([
     ['cli.md', cliPage()],
+    ...[...commandsByPage()].map(
+      ([first, members]) => [`commands/${first}.md`, commandPage(first, members)] as const,
+    ),
     ['config.md', configPage()],
     ['exit-codes.md', exitCodesPage()],
     ['json.md', jsonPage()],
@@ -47,32 +49,126 @@ const code = (text: string): string => `\`${text}\``;
 
 const SECTIONS: readonly Section[] = ['Run', 'Load', 'Migration'];
 
-function cliPage(): string {
-  const own = commands.map((command) => {
-    const { name, description, operand, options, examples } = command;
-    const entries = Object.entries<Option>(options);
-    const shared = SECTIONS.filter((section) => entries.some(([, option]) => option.section === section));
-    const mine = entries.filter(([, { section, type }]) => section === undefined && type !== 'secret');
-    const usage = `cosmig ${name}${operand === undefined ? '' : ` ${operand}`} [options]`;
-    return [
-      `## cosmig ${name}`,
-      description,
-      `\`\`\`text\n${usage}\n\`\`\``,
-      ...(mine.length === 0 ? [] : [optionTable(mine)]),
-      ...(shared.length === 0 ? [] : [`It also takes ${describeShared(command, shared)}.`]),
-      `For example:\n\n${examples.map(({ line, purpose }) => `- ${code(line)}: ${purpose}`).join('\n')}`,
-    ].join('\n\n');
+/** Where the guides describe a command, by the first word of its name: the text and the address of each link. */
+const GUIDES: Readonly<Record<string, ReadonlyArray<readonly [text: string, to: string]>>> = {
+  plan: [['Choosing a key', 'choosing-a-key.md']],
+  key: [
+    ['Keys', 'keys.md'],
+    ['Choosing a key', 'choosing-a-key.md'],
+  ],
+  doctor: [
+    ['Check', 'migration.md#2-check'],
+    ['Permissions', 'migration.md#permissions'],
+  ],
+  copy: [
+    ['Copy', 'migration.md#4-copy'],
+    ['Sizing and costs', 'operations/sizing.md'],
+    ['When the ledger is lost', 'operations/runbook.md#when-the-ledger-is-lost'],
+  ],
+  tail: [
+    ['Replicate changes', 'migration.md#5-replicate-changes'],
+    ['Schedules', 'operations/schedules.md'],
+    ['Deletes and time to live', 'migration.md#deletes-and-time-to-live'],
+  ],
+  verify: [
+    ['Prove', 'migration.md#6-prove'],
+    ['Verify does not say "equal"', 'troubleshooting.md#verify-does-not-say-equal'],
+  ],
+  cutover: [
+    ['The cutover', 'migration.md#the-cutover'],
+    ['The night of the cutover', 'operations/runbook.md#the-night-of-the-cutover'],
+    ['The cutover does not commit', 'troubleshooting.md#the-cutover-does-not-commit'],
+  ],
+  reverse: [['Keep the source up to date', 'going-back.md#keep-the-source-up-to-date']],
+  rollback: [
+    ['Return', 'going-back.md#return'],
+    ['Going back, in the runbook', 'operations/runbook.md#going-back'],
+  ],
+  finish: [['Give the way back up', 'going-back.md#give-the-way-back-up']],
+  status: [
+    ['Runbook', 'operations/runbook.md'],
+    ['Back up the ledger', 'operations/runbook.md#back-up-the-ledger'],
+  ],
+  watch: [
+    ['The live page', 'operations/monitoring.md#the-live-page'],
+    ['Metrics', 'operations/monitoring.md#metrics'],
+    ['What a run cannot notify', 'operations/monitoring.md#what-a-run-cannot-notify'],
+  ],
+  'dead-letters': [
+    ['Resolve dead letters', 'migration.md#7-resolve-dead-letters'],
+    ['Dead letters by reason', 'troubleshooting.md#dead-letters-by-reason'],
+  ],
+  emulator: [['Emulator', 'emulator.md']],
+  demo: [['Getting started', 'getting-started.md']],
+  completion: [['Tab completion', 'getting-started.md#tab-completion']],
+};
+
+/** The commands by the first word of their names, which has a page, in the order of the help. */
+function commandsByPage(): ReadonlyMap<string, readonly Command[]> {
+  const pages = new Map<string, Command[]>();
+  for (const command of commands) {
+    const [first = ''] = command.name.split(' ');
+    pages.set(first, [...(pages.get(first) ?? []), command]);
+  }
+  return pages;
+}
+
+/** The page of a command, or of the commands of a group. */
+function commandPage(first: string, members: readonly Command[]): string {
+  const guides = (GUIDES[first] ?? []).map(([text, to]) => `[${text}](../../${to})`);
+  const group = members[0]?.group;
+  const shared = group === undefined ? [] : [group.description];
+  return page(
+    `cosmig ${first}`,
+    ...shared,
+    `In the guides: ${guides.join(', ')}.`,
+    ...members.flatMap((command) => commandParts(command, group === undefined ? '##' : '###')),
+    '## See also',
+    `[Options of every command, and where settings come from](../cli.md), [config file](../config.md), ` +
+      `[exit codes](../exit-codes.md), ${members.map(jsonLink).join(', ')}.`,
+  );
+}
+
+/** Returns a link to the object that a command prints with `--json`. */
+function jsonLink({ name }: Command): string {
+  return `[JSON of cosmig ${name}](../json.md#${anchorOf(`cosmig ${name}`)})`;
+}
+
+/** The parts of a command. `heading`: the marks of the headings below the name of the command. */
+function commandParts(command: Command, heading: string): readonly string[] {
+  const { name, group, description, operand, options, examples } = command;
+  const entries = Object.entries<Option>(options).filter(([, { type }]) => type !== 'secret');
+  const tables = [undefined, ...SECTIONS].flatMap((section) => {
+    const mine = entries.filter(([, option]) => option.section === section);
+    if (mine.length === 0) return [];
+    const [title, ...text] = section === undefined ? ['Options'] : [section, INTRODUCTIONS[section]];
+    return [`${heading} ${title}`, ...text, optionTable(mine)];
   });
+  const usage = `cosmig ${name}${operand === undefined ? '' : ` ${operand}`} [options]`;
+  return [
+    ...(group === undefined ? [] : [`## cosmig ${name}`]),
+    description,
+    `\`\`\`text\n${usage}\n\`\`\``,
+    `For example:\n\n${examples.map(({ line, purpose }) => `- ${code(line)}: ${purpose}`).join('\n')}`,
+    ...tables,
+  ];
+}
+
+function cliPage(): string {
+  const rows = [...commandsByPage()].map(([first, [command]]) => [
+    `[cosmig ${first}](commands/${first}.md)`,
+    command?.group?.summary ?? command?.summary ?? '',
+  ]);
   return page(
     'Command line',
     'A flag wins over its environment variable, which wins over the [config file](config.md), which wins over the default. ' +
       'Each command takes only the options that it uses; a misplaced one is refused with the command that takes it. ' +
       'Environment variables and the config file may hold settings of every command. ' +
       'Exit codes are in [exit-codes.md](exit-codes.md), the objects of `--json` in [json.md](json.md).',
-    ...own,
+    '## Commands',
+    table(['Command', 'What it does'], rows),
     '## Options of every command',
     optionTable(Object.entries(COMMON_OPTIONS)),
-    ...SECTIONS.flatMap((section) => [`## ${section}`, INTRODUCTIONS[section], sharedTable(section)]),
     '## Environment only',
     'Secrets are read from variables only, since every user of a machine can read its command lines.',
     table(
@@ -99,34 +195,6 @@ const INTRODUCTIONS: Readonly<Record<Section, string>> = {
   Migration:
     'What identifies a migration. A command that opens one needs all of these settings, which is what the config file is for.',
 };
-
-/**
- * Returns the sections of shared options that a command takes, as text: `the options of [Run](#run) (all but
- * --max-dead-letters) and [Load](#load)`.
- */
-function describeShared({ options }: Command, sections: readonly Section[]): string {
-  const parts = sections.map((section) => {
-    const all = sharedOptions(section);
-    const missing = all.filter(([name]) => !Object.hasOwn(options, name));
-    const link = `[${section}](#${section.toLowerCase()})`;
-    if (missing.length === 0) return link;
-    const taken = all.filter(([name]) => Object.hasOwn(options, name));
-    return `${taken.map(([name]) => code(`--${flagOf(name)}`)).join(', ')} of ${link}`;
-  });
-  return parts.length === 1 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
-}
-
-function sharedOptions(section: Section): readonly (readonly [string, Option])[] {
-  const found = new Map<string, Option>();
-  for (const { options } of commands)
-    for (const [name, option] of Object.entries<Option>(options))
-      if (option.section === section && option.type !== 'secret') found.set(name, option);
-  return [...found];
-}
-
-function sharedTable(section: Section): string {
-  return optionTable(sharedOptions(section));
-}
 
 function optionTable(options: readonly (readonly [string, Option])[]): string {
   const rows = options.map(([name, option]) => {
@@ -237,7 +305,7 @@ function jsonPage(): string {
     `Progress of a run, of a cutover or of a comparison, under \`progress\`:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(PROGRESS.json))}`,
     '## Notifications',
     'Schema: [notification](schemas/notification.schema.json).',
-    `What \`--notify\` posts and \`--notify-command\` gets on stdin ([operations](../operations.md#notifications)):\n\n${table(['Member', 'Type', 'Meaning'], membersOf(NOTIFICATION.json))}`,
+    `What \`--notify\` posts and \`--notify-command\` gets on stdin ([notifications](../operations/monitoring.md#notifications)):\n\n${table(['Member', 'Type', 'Meaning'], membersOf(NOTIFICATION.json))}`,
   );
 }
 

@@ -12,6 +12,8 @@ import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { FILTERS } from '../src/keys/strategies/parse.ts';
 import { flagOf } from '../src/lib/flags.ts';
+import { PRICES } from '../src/plan/money/prices.ts';
+import { estimate } from '../src/preflight/estimate.ts';
 import { REASONS } from '../src/state/dead-letters.ts';
 import { commandsIn, readAllDocs, readDocs, type Block } from './helpers/docs/doc-blocks.ts';
 
@@ -222,7 +224,7 @@ test('pictures of the live page: each is a small PNG that a page shows, with wor
   const files = readdirSync(`${ROOT}docs/images`).filter((file) => file.endsWith('.png'));
   expect(files).toEqual(['watch-cutover.png', 'watch-tail.png']);
   const shown = docs.flatMap(({ prose }) => [
-    ...prose.matchAll(/!\[([^\]]+)\]\((?:docs\/)?images\/([^)]+)\)/g),
+    ...prose.matchAll(/!\[([^\]]+)\]\((?:docs\/|\.\.\/)?images\/([^)]+)\)/g),
   ]);
   expect(new Set(shown.map(([, , file]) => file))).toEqual(new Set(files));
   for (const file of files) {
@@ -234,8 +236,33 @@ test('pictures of the live page: each is a small PNG that a page shows, with wor
   }
 });
 
-test('docs/operations.md: each exit code -> has one row', () => {
-  const prose = docs.find(({ name }) => name === 'docs/operations.md')?.prose ?? '';
+test('docs/operations/sizing.md: RU, time, price and ledger of the examples -> are those of the estimate', () => {
+  const prose = docs.find(({ name }) => name === 'docs/operations/sizing.md')?.prose ?? '';
+  const number = (cell = ''): number => Number(/[\d.,]+/.exec(cell)?.[0].replaceAll(',', ''));
+  const scale = { million: 1e6, MB: 1e6, GB: 1e9, h: 1, min: 1 / 60, USD: 1 } as const;
+  const scaled = (cell = ''): number =>
+    number(cell) * (Object.entries(scale).find(([unit]) => cell.trim().endsWith(unit))?.[1] ?? 1);
+  const rows = [...prose.matchAll(/^\| [\d,]+ million .*$/gm)].map(([row]) => row.split('|').slice(1, -1));
+  expect(rows).toHaveLength(4);
+  for (const [documents, sourceRu, targetRu, rate, time, price, ledger] of rows) {
+    const sample = { averageBytes: 1024, averageKeyBytes: 14, averageTerms: 15, readRu: 1 };
+    const made = estimate({
+      sample,
+      documents: scaled(documents),
+      sourceRuPerSecond: undefined,
+      targetRuPerSecond: number(rate),
+      indexed: 'all',
+    });
+    const usd = ((made.hours ?? 0) * number(rate) * PRICES.manual) / 100;
+    const real = [made.sourceRu, made.targetRu, made.hours, usd, made.ledgerBytes].map((value) => value ?? 0);
+    const shown = [sourceRu, targetRu, time, price, ledger].map(scaled);
+    for (const [at, value] of shown.entries()) expect((real[at] ?? 0) / value).toBeCloseTo(1, 1);
+  }
+  expect(prose).toContain(`at ${PRICES.manual} USD for 100 RU/s and hour (${PRICES.date}`);
+});
+
+test('docs/operations/runbook.md: each exit code -> has one row', () => {
+  const prose = docs.find(({ name }) => name === 'docs/operations/runbook.md')?.prose ?? '';
   const rows = [...prose.matchAll(/^\| (\d+)(?:, (\d+))? +\|/gm)];
   const listed = rows.flatMap(([, one, other]) => [one, other]).filter((code) => code !== undefined);
   expect(listed.map(Number)).toEqual(EXIT_CODES.map(({ exitCode }) => exitCode));

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { referenceFiles } from '../scripts/reference-pages.ts';
 import { exportedNames } from '../scripts/reference-library.ts';
+import { commands } from '../src/commands/all.ts';
 import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import * as errors from '../src/lib/errors.ts';
 import { ERROR } from '../src/report/json/run-results.ts';
@@ -27,6 +28,16 @@ describe('docs/reference', () => {
   test('reference: holds no file that npm run docs does not write', () => {
     const found = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' });
     expect(found.filter((name) => /\.\w+$/.test(name)).toSorted()).toEqual([...files.keys()].toSorted());
+  });
+
+  test('reference: each command has a page with its examples and links to the guide, and is in the index', () => {
+    for (const { name, examples } of commands) {
+      const path = `commands/${name.split(' ')[0]}.md`;
+      const text = files.get(path) ?? '';
+      for (const { line } of examples) expect(text).toContain(`- \`${line}\``);
+      expect(text).toMatch(/\nIn the guides: \[.+\]\(\.\.\/\.\.\/.+\)\.\n/);
+      expect(files.get('cli.md')).toContain(`(${path})`);
+    }
   });
 
   test('reference: library.md has every export of the package', () => {

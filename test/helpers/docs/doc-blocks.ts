@@ -46,8 +46,13 @@ export function readDoc(name: string): Doc {
 
 /** README and the pages for users that are written by hand. */
 export function readDocs(): Doc[] {
-  const others = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...others.toSorted().map((name) => `docs/${name}`)].map(readDoc);
+  const names = ['docs', 'docs/operations'].flatMap((folder) =>
+    readdirSync(`${ROOT}${folder}`)
+      .filter((name) => name.endsWith('.md'))
+      .toSorted()
+      .map((name) => `${folder}/${name}`),
+  );
+  return ['README.md', ...names].map(readDoc);
 }
 
 /** Every document of the repository, those for contributors too. */

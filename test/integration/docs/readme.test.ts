@@ -167,12 +167,12 @@ test('emulator.md: each block -> runs, and prints what is shown', async () => {
   await expect(follow(story, 'docs/emulator.md')).resolves.toEqual([]);
 });
 
-test('operations.md: the line for cron and the service for systemd -> replicate what is new', async () => {
-  const { blocks } = readDoc('docs/operations.md');
+test('schedules.md: the line for cron and the service for systemd -> replicate what is new', async () => {
+  const { blocks } = readDoc('docs/operations/schedules.md');
   const named = (name: string): Block =>
     must(
       blocks.find(({ file, language }) => name === file || name === language),
-      `README has ${name}`,
+      `the page has ${name}`,
     );
   await using server = await startTestEmulator();
   await shop(server, ORDERS);

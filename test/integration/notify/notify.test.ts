@@ -204,7 +204,7 @@ test('notify: the source is written to after the stop and after the commit -> no
   expect(receiver.arrived.filter(({ body }) => CONFIDENTIAL.test(body.toString()))).toEqual([]);
 }, 120_000);
 
-test('notify: the receiver of docs/operations.md -> accepts what cosmig signs, and nothing else', async () => {
+test('notify: the receiver of docs/operations/monitoring.md -> accepts what cosmig signs, and nothing else', async () => {
   await using receiver = await NotificationReceiver.open();
   const clock = systemClock;
   const destination = readDestination(receiver.url);
@@ -213,7 +213,9 @@ test('notify: the receiver of docs/operations.md -> accepts what cosmig signs, a
   const [arrived] = receiver.arrived;
   if (arrived === undefined) throw new Error('nothing has arrived');
   const { headers, body } = arrived;
-  const block = readDoc('docs/operations.md').blocks.find(({ text }) => text.includes('isGenuine'));
+  const block = readDoc('docs/operations/monitoring.md').blocks.find(({ text }) =>
+    text.includes('isGenuine'),
+  );
   const { isGenuine } = (await import(`data:text/javascript,${encodeURIComponent(block?.text ?? '')}`)) as {
     isGenuine: (request: object) => boolean;
   };
