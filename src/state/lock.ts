@@ -14,6 +14,9 @@ import type { Database } from '../lib/sqlite/sqlite.ts';
 
 // How long to wait if the file is busy: two processes that start at the same time may both be creating it.
 const BUSY_TIMEOUT_MS = 250;
+// How often to try while other processes only look: several seconds, since a look takes a millisecond, but a process on a
+// busy machine may be suspended in the middle of it.
+const TRIES_MAX = 20;
 
 /** How far a migration has come. */
 export interface MigrationProgress {
@@ -33,24 +36,20 @@ export class MoverLock {
 
   /** Takes the lock, or refuses if another process holds it. */
   static take(ledger: string): MoverLock {
-    let database: Database | undefined;
-    try {
-      const path = lockPath(ledger);
-      // With a rollback journal the holder excludes all other processes. In WAL mode it would not exclude readers.
-      database = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
-      database.pragma('journal_mode = DELETE');
-      // In this mode the first transaction takes the lock, and its commit does not release it.
-      database.pragma('locking_mode = EXCLUSIVE');
-      database.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS progress (text TEXT NOT NULL); COMMIT');
-      return new MoverLock(database);
-    } catch (error) {
-      database?.close();
-      if (!isBusy(error)) throw error;
-      throw new NotReadyError(`another cosmig is working with ${ledger}`, {
-        why: 'only one process at a time may work with a ledger, and its lock is held',
-        hint: 'wait for it to end, or stop it; cosmig status shows what it is doing',
-        cause: error,
-      });
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return new MoverLock(lockFile(lockPath(ledger)));
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        // A process that only looks whether the lock is held, as cosmig watch does each second, is in the way until it
+        // has looked.
+        if (tries < TRIES_MAX && !MoverLock.isHeld(ledger)) continue;
+        throw new NotReadyError(`another cosmig is working with ${ledger}`, {
+          why: 'only one process at a time may work with a ledger, and its lock is held',
+          hint: 'wait for it to end, or stop it; cosmig status shows what it is doing',
+          cause: error,
+        });
+      }
     }
   }
 
@@ -106,6 +105,23 @@ export class MoverLock {
 
   release(): void {
     this.#database.close();
+  }
+}
+
+/** Opens the small file and locks it. */
+function lockFile(path: string): Database {
+  let database: Database | undefined;
+  try {
+    // With a rollback journal the holder excludes all other processes. In WAL mode it would not exclude readers.
+    database = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    database.pragma('journal_mode = DELETE');
+    // In this mode the first transaction takes the lock, and its commit does not release it.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS progress (text TEXT NOT NULL); COMMIT');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw error;
   }
 }
 

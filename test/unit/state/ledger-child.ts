@@ -1,6 +1,7 @@
 // Run as its own process by the tests of the lock and of SIGKILL.
 import { createInterface } from 'node:readline';
 import { must } from '../../../src/lib/assert.ts';
+import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { beginLease, intendPage, openLedger, SMALL } from './making.ts';
 
@@ -38,6 +39,14 @@ switch (what) {
   case 'status': {
     using ledger = Ledger.openReadonly(path);
     say(`${ledger.migration.read().phase} ${Ledger.isRunning(path) ? 'running' : 'idle'}`);
+    break;
+  }
+  // As a process that looks whether the lock is held, and is suspended in the middle of it.
+  case 'look': {
+    const database = openDatabase({ path: `${path}-lock`, readonly: true });
+    database.exec('BEGIN; SELECT * FROM progress');
+    say('looking');
+    setTimeout(() => database.close(), Number(steps));
     break;
   }
   case 'build': {

@@ -1,9 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { MoverLock } from '../../../src/state/lock.ts';
+import { built } from '../../helpers/process/built.ts';
+import { temporaryFolder } from './making.ts';
 
 // The collector closes a connection that nothing refers to, and the lock would go with it: a second mover could start.
 test('mover lock: no variable refers to it -> held until it is released', async () => {
@@ -37,4 +41,20 @@ test('mover lock: no variable refers to it -> held until it is released', async 
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+// cosmig watch looks once a second, also while a run begins.
+test('mover lock: another process is suspended while it looks -> taken when it has looked', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  MoverLock.take(path).release();
+  const child = built(new URL('ledger-child.ts', import.meta.url));
+  const looking = spawn(process.execPath, [child, 'look', path, '600'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(looking, 'exit');
+  await once(looking.stdout, 'data');
+  const lock = MoverLock.take(path);
+  expect(MoverLock.isHeld(path)).toBe(true);
+  lock.release();
+  expect(await ended).toEqual([0, null]);
 });
