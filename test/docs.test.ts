@@ -134,6 +134,19 @@ test('docs: code blocks -> are in a language that is run or checked', () => {
   expect(blocks.filter(wrong).map(({ at, language }) => `${at} ${language}`)).toEqual([]);
 });
 
+test('docs: tables -> each row has as many cells as its head', () => {
+  const cellsOf = (row: string): number => row.replaceAll(/`[^`]*`|\\\|/g, '').split('|').length;
+  const wrong = readAllDocs().flatMap(({ name, prose }) =>
+    (prose.match(/(?:^\|.*\n)+/gm) ?? []).flatMap((table) => {
+      const rows = table.trimEnd().split('\n');
+      return rows
+        .filter((row) => cellsOf(row) !== cellsOf(rows[0] ?? ''))
+        .map((row) => `${name}: ${row.slice(0, 80)}`);
+    }),
+  );
+  expect(wrong).toEqual([]);
+});
+
 describe('links', () => {
   /** As GitHub makes them. */
   const anchors = (text: string): string[] =>
