@@ -209,9 +209,9 @@ function endBadly(
   ledger: Ledger,
   { number, error, nowMs }: { readonly number: number; readonly error: unknown; readonly nowMs: number },
 ): void {
-  const outcome = error instanceof CosmigError ? error.code : 'internal';
+  const [outcome, why] = error instanceof CosmigError ? [error.code, error.message] : ['internal', null];
   try {
-    ledger.runs.end(number, { outcome, nowMs });
+    ledger.runs.end(number, { outcome, why, nowMs });
   } catch (late) {
     if (!(late instanceof CosmigError)) throw late;
   }

@@ -13,6 +13,8 @@ export interface Run {
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
   readonly outcome: string | null;
+  /** The message of the error that ended it; null: none, or it is not known. */
+  readonly why: string | null;
   /** The last report of the run; null before the first one. */
   readonly report: RunReport | null;
 }
@@ -97,7 +99,9 @@ export class RunStore {
       begin: database.prepare(
         'INSERT INTO runs (command, pid, started_at_ms) VALUES (@command, @pid, @nowMs)',
       ),
-      end: database.prepare('UPDATE runs SET ended_at_ms = @nowMs, outcome = @outcome WHERE number = @run'),
+      end: database.prepare(
+        'UPDATE runs SET ended_at_ms = @nowMs, outcome = @outcome, why = @why WHERE number = @run',
+      ),
       report: database.prepare(
         'UPDATE runs SET reported_at_ms = @atMs, report = @report WHERE number = (SELECT max(number) FROM runs)',
       ),
@@ -122,8 +126,15 @@ export class RunStore {
     return this.#transactions.durable(() => Number(this.#sql.begin.run(run).lastInsertRowid));
   }
 
-  end(run: number, { outcome, nowMs }: { readonly outcome: string; readonly nowMs: number }): void {
-    this.#transactions.run(() => this.#sql.end.run({ run, outcome, nowMs }));
+  end(
+    run: number,
+    {
+      outcome,
+      why = null,
+      nowMs,
+    }: { readonly outcome: string; readonly why?: string | null; readonly nowMs: number },
+  ): void {
+    this.#transactions.run(() => this.#sql.end.run({ run, outcome, why, nowMs }));
   }
 
   /** Stores a report of the newest run. */
@@ -168,6 +179,7 @@ function runIn(row: Columns): Run {
     startedAtMs: number(row, 'started_at_ms'),
     endedAtMs: orNull(row, 'ended_at_ms', number),
     outcome: orNull(row, 'outcome', text),
+    why: orNull(row, 'why', text),
     report: reportIn(row),
   };
 }

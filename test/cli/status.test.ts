@@ -181,6 +181,7 @@ describe('status during a run', () => {
         began: '2026-01-01T00:00:00.000Z',
         ended: null,
         outcome: null,
+        why: null,
       },
       running: { pid: 4711, since: '2026-01-01T00:00:00.000Z' },
       seen: null,
@@ -230,6 +231,19 @@ describe('status after a run', () => {
       /^next +cosmig copy continues with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
     );
     expect(filesAround(path)).toEqual(before);
+  });
+
+  test('a run failed -> why', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    fill(ledger);
+    const why = 'a document is not in the target';
+    ledger.runs.end(1, { outcome: 'not-ready', why, nowMs: NOW_MS + MINUTE_MS });
+    ledger.close();
+    expect(unwrapped((await ask(path)).stdout)).toMatch(
+      /^last run +copy ended .* ago\): it could not continue \(a document is not in the target\)$/m,
+    );
+    expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({ lastRun: { why } });
   });
 
   test('a run was killed -> shown as a crash; only the index of the log changes', async () => {

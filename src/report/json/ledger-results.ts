@@ -11,6 +11,7 @@ const RUN_STATUS = is.object({
   began: is.time(),
   ended: is.nullable(is.time('null: still running, or killed')),
   outcome: is.nullable(is.text('done, or the code of its error')),
+  why: is.nullable(is.text('the message of its error')),
 });
 
 const CUTOVER_STATUS = is.object({

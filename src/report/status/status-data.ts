@@ -106,9 +106,9 @@ function seenOf({ lastRun }: Overview): Status['seen'] {
 
 function lastRunOf({ lastRun }: Overview): RunStatus | null {
   if (lastRun === null) return null;
-  const { command, pid, startedAtMs, endedAtMs, outcome } = lastRun;
+  const { command, pid, startedAtMs, endedAtMs, outcome, why } = lastRun;
   const ended = endedAtMs === null ? null : isoTime(endedAtMs);
-  return { command, pid, began: isoTime(startedAtMs), ended, outcome };
+  return { command, pid, began: isoTime(startedAtMs), ended, outcome, why };
 }
 
 function runningOf({ isRunning, lastRun }: Overview): Status['running'] {

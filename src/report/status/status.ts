@@ -69,10 +69,11 @@ function runningText({ running, lastRun }: Status, nowMs: number): string {
 function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): TextRow[] {
   if (running !== null) return [];
   if (lastRun === null) return [['last run', 'none']];
-  const { command, began, ended, outcome } = lastRun;
+  const { command, began, ended, outcome, why } = lastRun;
   if (ended !== null) {
     const how = outcome === null ? 'outcome unknown' : (OUTCOMES[outcome] ?? outcome);
-    return [['last run', `${command} ended ${ago(ended, nowMs)}: ${how}`]];
+    const because = why === null || NO_FAILURE.has(outcome ?? '') ? '' : ` (${why})`;
+    return [['last run', `${command} ended ${ago(ended, nowMs)}: ${how}${because}`]];
   }
   const last = seen === null ? '' : `, last seen ${ago(seen.at, nowMs)}`;
   const started = formatTime(Date.parse(began));
@@ -83,6 +84,9 @@ function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): TextRow
     ],
   ];
 }
+
+/** Ends that say all there is to say. */
+const NO_FAILURE: ReadonlySet<string> = new Set(['canceled', 'budget']);
 
 /** The words for the outcome that a run has recorded at its end. */
 const OUTCOMES: Readonly<Record<string, string>> = {
