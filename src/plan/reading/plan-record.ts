@@ -14,6 +14,8 @@ import { planPath, PlanStore } from './plan-store.ts';
 /** What the plan file next to a ledger says. */
 export type PlanRecord =
   | { readonly is: 'measuring'; readonly documents: number }
+  /** A pass was interrupted, or has just ended, and its result is about to be kept. */
+  | { readonly is: 'unfinished'; readonly documents: number }
   | { readonly is: 'made'; readonly atMs: number; readonly sourceRid: string; readonly summary: PlanSummary };
 
 /** Keeps what a plan has found, until the next one begins. `ledger`: the path next to which the plan file is. */
@@ -32,7 +34,8 @@ export function planOfLedger(ledger: string): PlanRecord | null {
   const found = [ledger, ...earlier].flatMap((path) => recordIn(planPath(path)) ?? []);
   const measuring = found.find(({ is }) => is === 'measuring');
   const made = found.flatMap((one) => (one.is === 'made' ? [one] : []));
-  return measuring ?? made.toSorted((one, other) => other.atMs - one.atMs)[0] ?? null;
+  const newest = made.toSorted((one, other) => other.atMs - one.atMs)[0];
+  return measuring ?? newest ?? found[0] ?? null;
 }
 
 function recordIn(path: string): PlanRecord | null {
@@ -42,18 +45,18 @@ function recordIn(path: string): PlanRecord | null {
   const database = openToRead(path);
   try {
     const tables = database.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all();
-    if (isMeasuring) {
-      // While the process creates the file, it has no tables.
-      const sum = 'SELECT ifnull(sum(documents), 0) FROM parts';
-      const documents = tables.includes('parts') ? database.prepare<[], number>(sum).pluck().get() : 0;
-      return { is: 'measuring', documents: documents ?? 0 };
-    }
+    // While the process creates the file, it has no tables.
+    const sum = 'SELECT ifnull(sum(documents), 0) FROM parts';
+    const read = tables.includes('parts') ? database.prepare<[], number>(sum).pluck().get() : 0;
+    const documents = read ?? 0;
+    if (isMeasuring) return { is: 'measuring', documents };
     // An older cosmig has written a file without this table.
     if (!tables.includes('result')) return null;
     checkRows(database, ['result']);
     const row = database.prepare<[], Columns>('SELECT * FROM result').get();
     const begun = database.prepare<[], string>('SELECT source_rid FROM pass').pluck().get();
-    if (row === undefined || begun === undefined) return null;
+    if (begun === undefined) return null;
+    if (row === undefined) return { is: 'unfinished', documents };
     return {
       is: 'made',
       atMs: number(row, 'taken_at_ms'),

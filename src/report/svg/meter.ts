@@ -3,9 +3,7 @@
  * decoration for a figure that stands next to them as text, and screen readers skip them.
  */
 import { at, markup, type Markup } from './markup.ts';
-import { box, line, picture, WIDTH, type Caption } from './picture.ts';
-
-const METER = { width: 96, height: 8 } as const;
+import { box, picture, WIDTH, type Caption } from './picture.ts';
 
 /** Draws a figure against the largest one, and against a limit if there is one. */
 export function meter(
@@ -16,11 +14,16 @@ export function meter(
     tone,
   }: { readonly end: number; readonly limit?: number | null; readonly tone: string },
 ): Markup {
-  const x = (figure: number): number => (end <= 0 ? 0 : Math.min(1, figure / end) * METER.width);
-  return markup`<svg class="meter ${tone}" viewBox="0 0 ${METER.width} ${METER.height}" preserveAspectRatio="none" aria-hidden="true" focusable="false">${[
-    box({ x: 0, y: 1, width: METER.width, height: 6 }, 'track', 3),
-    box({ x: 0, y: 1, width: value > 0 ? Math.max(2, x(value)) : 0, height: 6 }, 'full', 3),
-    limit === null || limit > end ? null : line([at(x(limit)), 0], [at(x(limit)), METER.height], 'limit'),
+  const x = (figure: number): number => (end <= 0 ? 0 : Math.min(1, figure / end) * 100);
+  // Shares of the width, and no frame to be stretched: the round ends stay round at any width.
+  const bar = (width: number, style: string): Markup =>
+    markup`<rect y="12.5%" width="${at(width)}%" height="75%" rx="3" class="${style}"/>`;
+  return markup`<svg class="meter ${tone}" aria-hidden="true" focusable="false">${[
+    bar(100, 'track'),
+    value > 0 ? bar(Math.max(2, x(value)), 'full') : null,
+    limit === null || limit > end
+      ? null
+      : markup`<line x1="${at(x(limit))}%" y1="0" x2="${at(x(limit))}%" y2="100%" class="limit"/>`,
   ]}</svg>`;
 }
 

@@ -78,6 +78,6 @@ export const PICTURE_STYLE = `
 .curve{fill:none;stroke:var(--tone);stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}
 ${[0.2, 0.31, 0.43, 0.54, 0.66, 0.77, 0.89, 1].map((opacity, level) => `.heat${level + 1}{fill:var(--tone);fill-opacity:${opacity}}`).join('')}
 [class^=heat]{shape-rendering:crispEdges}
-.meter{display:block;width:100%;max-width:7rem;height:8px;margin-top:4px}
+.meter{display:block;width:100%;max-width:7rem;height:.5rem;margin-top:4px}
 .scale{width:112px;height:10px;vertical-align:middle}
 `;

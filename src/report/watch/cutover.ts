@@ -3,7 +3,7 @@ import { formatCount } from '../../lib/counting.ts';
 import type { StepReport } from '../../state/runs.ts';
 import { formatDuration } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
-import type { MigrationFacts } from './facts.ts';
+import { isReporting, type MigrationFacts } from './facts.ts';
 import { stepText } from './words.ts';
 
 /** A tail that lags by more than this does not pass the gate (src/engine/cutover/gate.ts). */
@@ -44,10 +44,11 @@ interface Condition {
 const MARKS: Readonly<Record<Condition['is'], string>> = { met: '✓', unmet: '✗', open: '○' };
 const WORDS: Readonly<Record<Condition['is'], string>> = { met: 'met', unmet: 'not met', open: 'not yet' };
 
-function gate({ status, report }: MigrationFacts): Condition[] {
-  const { phase, proof, deadLetters, running } = status;
+function gate(facts: MigrationFacts): Condition[] {
+  const { status, report } = facts;
+  const { phase, proof, deadLetters } = status;
   const isCopied = phase !== 'new' && phase !== 'copying';
-  const lag = running === null ? null : (report?.lagSeconds ?? null);
+  const lag = isReporting(facts) ? (report?.lagSeconds ?? null) : null;
   const { open } = deadLetters;
   // A cutover that has come further than the gate has met all of it.
   const hasPassed = isCopied && phase !== 'tailing';
@@ -76,13 +77,14 @@ function gate({ status, report }: MigrationFacts): Condition[] {
   ];
 }
 
-function steps({ report, atMs, status }: MigrationFacts): Markup {
+function steps(facts: MigrationFacts): Markup {
+  const { report, atMs, status } = facts;
   const list = report?.steps ?? [];
   if (list.length === 0) return markup`<p class="empty">No cutover has begun in the last run.</p>`;
   const endMs = status.lastRun?.ended == null ? atMs : Date.parse(status.lastRun.ended);
   return markup`<ol class="steps">${list.map((step: StepReport, index) => {
     const next = list[index + 1];
-    const isNow = next === undefined && status.running !== null;
+    const isNow = next === undefined && isReporting(facts);
     return markup`<li class="${isNow ? 'now' : ''}"><span>${stepText(step.name)}</span> <b>${formatDuration(Math.max(0, (next?.atMs ?? endMs) - step.atMs))}</b></li>`;
   })}</ol>`;
 }

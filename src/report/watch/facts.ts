@@ -11,8 +11,9 @@ import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
-import type { RunReport } from '../../state/runs.ts';
+import { isSwitch, type RunReport } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
+import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
 import type { Turns } from '../status/way-back.ts';
 import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
@@ -28,6 +29,8 @@ export interface MigrationFacts {
   readonly comparing: RecordedProgress | null;
   /** Documents that were replaced in place, of those that were written. */
   readonly replaced: number;
+  /** The documents of the partitions of the target, as the last comparison has counted them; empty: none has. */
+  readonly counted: readonly PartitionCount[];
   readonly history: readonly HistoryEntry[];
   /** The newest events, the oldest first. */
   readonly events: readonly JournalEntry[];
@@ -38,6 +41,11 @@ export interface MigrationFacts {
   readonly plan: PlanFacts;
   /** Whether this turn moves data back, so that the engine's source is the target of the migration. */
   readonly leadsBack: boolean;
+}
+
+/** Whether a run works and has recorded itself: what was reported last is of this run. */
+export function isReporting({ status: { running } }: MigrationFacts): boolean {
+  return running !== null && running.since !== null;
 }
 
 /** What was planned; null: nothing, or another container. */
@@ -94,6 +102,14 @@ function planFor(ledgerPath: string, { migration }: Overview): PlanFacts {
   return isSame && found.summary.source === pinned.source ? found : null;
 }
 
+/** What the comparison that runs now reports. A cutover holds the file from its beginning, and compares later. */
+function progressNow(verified: string, { isRunning, lastRun }: Overview): RecordedProgress | null {
+  const progress = lastProgress(verified);
+  if (progress === null || !isRunning || !isSwitch(lastRun?.command)) return progress;
+  const step = lastRun?.report?.steps.findLast(({ name }) => name === 'comparing');
+  return step !== undefined && progress.atMs >= step.atMs ? progress : null;
+}
+
 function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): MigrationFacts {
   const { overview, more } = readOverviewAnd(ledgerPath, (ledger) => ({
     history: ledger.history.all(),
@@ -102,6 +118,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
   }));
   const verified = verifyPath(ledgerPath);
   const isVerifying = VerifyStore.isInUse(verified);
+  const spread = lastSpread(verified);
   const status = buildStatus(ledgerPath, overview, {
     lastProof: VerifyStore.lastProof(verified),
     isVerifying,
@@ -114,7 +131,8 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     status,
     report: overview.lastRun?.report ?? null,
     replaced: overview.counters['documentsReplaced'] ?? 0,
-    comparing: isVerifying ? lastProgress(verified) : null,
+    counted: spread?.fingerprint === overview.migration.fingerprint ? spread.counts.target : [],
+    comparing: isVerifying ? progressNow(verified, overview) : null,
     key: {
       paths: textsIn(overview.migration.pinned.partitionKey),
       derive: textsIn(overview.migration.pinned.derive),

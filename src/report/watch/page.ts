@@ -67,7 +67,10 @@ function stages(stage: Stage, facts: Facts): Markup {
   const { plan } = facts;
   const list = stagesOf(facts);
   const isBack = facts.is === 'known' && facts.leadsBack;
-  const first = isSwitching(facts) ? 'switching' : stage === 'Way back' ? 'returning' : '';
+  const first = [
+    ...(isSwitching(facts) ? ['switching'] : []),
+    ...(stage === 'Way back' ? ['returning'] : []),
+  ].join(' ');
   const at = list.indexOf(stage);
   return markup`<ol class="stages ${first}" aria-label="Stages">${list.map((name, index) => {
     const isSkipped = name === 'Plan' && index < at && plan === null && !isBack;
@@ -84,6 +87,12 @@ function events({ events: list, atMs }: MigrationFacts): Markup {
       (entry) =>
         markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${eventTime(entry.atMs, atMs)}</time> <span>${eventText(entry)}</span></li>`,
     )}</ol>`;
+}
+
+/** The headline as the name of a tab among others; on a way back it has the words of the page. */
+function titleOf(facts: Facts): string {
+  const { title } = headlineOf(facts);
+  return facts.is === 'known' && facts.leadsBack ? swapWords(title) : title;
 }
 
 /** The name of the migration; before it has begun the container that was measured, or the path of the ledger. */
@@ -127,7 +136,7 @@ export function watchPage(
 <html lang="en"><head><meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>${policy}
 <meta name="color-scheme" content="light dark"/><meta name="referrer" content="no-referrer"/>
-<title>${nameOf(facts)}</title>
+<title>${titleOf(facts)} · ${nameOf(facts)}</title>
 <style>${new Markup(WATCH_STYLE)}</style></head>
 <body><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name" id="name">${new Markup(parts['name'] ?? '')}</p></header>
 <main>${[

@@ -17,6 +17,8 @@ export function plan(facts: Facts): Markup | null {
   if (found === null) return facts.is === 'known' ? none(facts) : null;
   if (found.is === 'unreadable')
     return markup`<h2>Plan</h2><p class="empty">It cannot be read: ${found.why}.</p>`;
+  if (found.is === 'unfinished')
+    return markup`<h2>Plan</h2><p class="empty">${unfinishedText(found.documents)}</p>`;
   if (found.is === 'measuring')
     return markup`<h2>Plan</h2><p class="empty">${measuringText(found.documents)}</p>`;
   const { summary } = found;
@@ -40,6 +42,10 @@ export function measuringText(documents: number): string {
   return documents === 0
     ? 'cosmig plan is reading the source.'
     : `cosmig plan is reading the source: ${pluralize(documents, 'document')} so far.`;
+}
+
+export function unfinishedText(documents: number): string {
+  return `It has read ${pluralize(documents, 'document')} and has no result yet. cosmig plan continues if it was stopped.`;
 }
 
 /** What the plan advises: `Migrate to /customerId`. */

@@ -4,7 +4,7 @@ import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { RangeReport, SideReport } from '../../state/runs.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { tiles, type Tile } from '../svg/tiles.ts';
-import type { MigrationFacts } from './facts.ts';
+import { isReporting, type MigrationFacts } from './facts.ts';
 
 /** What each range has used per second since the last look; a range that was not there then has no rate. */
 export type RangeRates = Readonly<Record<'source' | 'target', ReadonlyMap<string, number>>>;
@@ -25,9 +25,8 @@ const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>>
 };
 
 export function ranges(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {
-  const { report, status } = facts;
-  const isRunning = status.running !== null;
-  const now = isRunning ? rates : IDLE;
+  const { status } = facts;
+  const now = isReporting(facts) ? rates : IDLE;
   return markup`<h2>Physical partitions</h2>
 ${side(
   'source',
@@ -37,9 +36,9 @@ ${side(
 ${side(
   'target',
   status.target,
-  targetTiles(report?.target ?? null, now.target).map((tile) => marked(tile, fresh.target)),
+  targetTiles(facts, now.target).map((tile) => marked(tile, fresh.target)),
 )}
-<p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. A line below it: the service has just answered it with 429. A line above it: it has just come from a split or a merge.</p>`;
+<p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. Source: the documents read from it. Target: the documents in it at the last comparison. A line below: just throttled. A line above: just split or merged.</p>`;
 }
 
 type RangeTile = Omit<Tile, 'isFresh'> & { readonly id: string };
@@ -52,7 +51,7 @@ function marked({ id, title, ...tile }: RangeTile, fresh: ReadonlySet<string>): 
 function side(name: 'source' | 'target', container: string, list: readonly Tile[]): Markup {
   const picture =
     list.length === 0
-      ? markup`<p class="empty">not known yet</p>`
+      ? markup`<p class="tiles unknown">not known yet</p>`
       : tiles(
           { id: `ranges-${name}`, title: `Partitions of the ${name}`, description: describe(list) },
           list,
@@ -64,44 +63,58 @@ function describe(list: readonly Tile[]): string {
   return list.map(({ title }) => title).join('. ');
 }
 
-function sourceTiles({ status, report }: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
+function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
+  const { status, report } = facts;
   const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
   const limit = limitOf(report?.source ?? null);
-  const isFollowed = status.running !== null && status.phase !== 'committed';
+  const isFollowed = isReporting(facts) && status.phase !== 'committed';
   return status.ranges.map(({ id, min, max, phase, documents }) => {
     const rate = rates.get(id) ?? 0;
     const words = PHASES[phase]?.[isFollowed ? 0 : 1] ?? phase;
+    const pace = rateText(rate);
     return {
       id,
       from: shareOf(min),
       to: shareOf(max),
-      label: `${words} ${formatCount(documents)}`,
-      short: formatCount(documents),
+      lines: [
+        { whole: `${formatCount(documents)} read`, short: formatCount(documents) },
+        { whole: rate === 0 ? words : `${words}, ${pace}`, short: rate === 0 ? '' : pace },
+      ],
       heat: rate / limit,
       tone: phase === 'tail' ? 'k2' : 'k1',
       isMarked: uses.get(id)?.isResting ?? false,
-      title: `Range ${id}: ${words}, ${formatCount(documents)} read, ${formatCount(Math.round(rate))} RU/s`,
+      title: `Range ${id}: ${words}, ${formatCount(documents)} read, ${pace}`,
     };
   });
 }
 
-function targetTiles(report: SideReport | null, rates: ReadonlyMap<string, number>): RangeTile[] {
-  const limit = limitOf(report);
-  return (report?.ranges ?? []).map(({ id, min, max, ru, throttled, isResting }: RangeReport) => {
-    const rate = Math.round(rates.get(id) ?? 0);
+function targetTiles({ report, counted }: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
+  const target = report?.target ?? null;
+  const limit = limitOf(target);
+  return (target?.ranges ?? []).map(({ id, min, max, ru, throttled, isResting }: RangeReport) => {
+    const rate = rates.get(id) ?? 0;
+    const pace = rateText(rate);
     const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} answered with 429`;
+    const documents = counted.find((one) => one.min === min && one.max === max)?.documents;
+    const size = documents === undefined ? 'not counted yet' : pluralize(documents, 'document');
     return {
       id,
       from: shareOf(min),
       to: shareOf(max),
-      label: rate === 0 ? 'idle' : `${formatCount(rate)} RU/s`,
-      short: formatCount(rate),
+      lines: [
+        { whole: size, short: documents === undefined ? '' : formatCount(documents) },
+        { whole: rate === 0 ? 'idle' : pace, short: rate === 0 ? '' : pace },
+      ],
       heat: rate / limit,
       tone: 'k3',
       isMarked: isResting,
-      title: `Range ${id}: ${formatCount(rate)} RU/s, ${formatCount(Math.round(ru))} RU in this run${refused}`,
+      title: `Range ${id}: ${size}, ${pace}, ${formatCount(Math.round(ru))} RU in this run${refused}`,
     };
   });
+}
+
+function rateText(rate: number): string {
+  return `${formatCount(Math.round(rate))} RU/s`;
 }
 
 /** The RU/s that one range may use: its share of the container's. */

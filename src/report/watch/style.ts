@@ -39,7 +39,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 .stages .past{border-color:var(--good)}
 .stages .skipped{border-top-style:dotted}
 .stages .here{border-color:var(--tone1);color:var(--ink);font-weight:650}
-.headline{margin-top:22px;min-height:104px}
+.headline{margin-top:22px;min-height:8.25rem}
 .headline h1{font-size:clamp(1.7rem,4.2vw,3.1rem);line-height:1.12;font-weight:680;letter-spacing:-.02em;text-wrap:balance}
 .headline p{font-size:clamp(1rem,1.7vw,1.3rem);margin-top:8px;color:var(--muted);overflow-wrap:anywhere;text-wrap:pretty}
 .headline.wait h1,.headline.wait p{color:var(--caution)}
@@ -49,7 +49,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 
 const PARTS = `
 .figures{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:18px;margin-top:20px}
-.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:13.25rem}
+.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:15rem}
 .figure dt{font-size:.84rem}
 .big{font-size:clamp(1.6rem,2.9vw,2.5rem);font-weight:650;letter-spacing:-.02em;line-height:1.2}
 .figure .big,.sub{display:block}
@@ -84,7 +84,10 @@ figcaption{font-size:.82rem;margin-top:4px}
 const PICTURES = `
 .area{fill:var(--tone);fill-opacity:.16}
 .thin{fill:none;stroke:var(--tone);stroke-width:1.6;stroke-linejoin:round}
-.tiles{display:block;width:100%;height:2.875rem}
+.tiles{display:block;width:100%;height:3.25rem}
+.unknown{padding-top:.8rem;background:var(--track);color:var(--ink);text-align:center;font-size:.84rem}
+#moved,#proof{min-height:18rem}
+#letters{align-self:start}
 .tile text{font-size:.8125rem;fill:var(--ink);font-variant-numeric:tabular-nums}
 .tile .on-tile{fill:var(--card)}
 .tile .from-none{display:none}
@@ -100,7 +103,10 @@ const SMALL = `
 @media (max-width:860px){
 .page{padding:18px 16px 36px}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
-.figure{padding:10px 12px 12px;min-height:14rem}
+.figure{padding:10px 12px 12px;min-height:16rem}
+.headline{min-height:9.5rem}
+#moved{min-height:0}
+.rows.plan>div{grid-template-columns:minmax(0,1fr);gap:2px}
 .charts,.columns{grid-template-columns:minmax(0,1fr)}
 .stages{gap:3px}.stages li{font-size:clamp(.66rem,2.9vw,.76rem)}
 .card{padding:14px}

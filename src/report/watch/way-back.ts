@@ -2,7 +2,7 @@
 import { formatCount } from '../../lib/counting.ts';
 import { formatAge, formatDuration, formatTime } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
-import type { MigrationFacts } from './facts.ts';
+import { isReporting, type MigrationFacts } from './facts.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -30,11 +30,15 @@ function verdict({ status: { wayBack: way } }: MigrationFacts): Markup | null {
     : markup`<p class="verdict caution">A return would be refused now: ${way.why.join('; ')}.</p>`;
 }
 
-function rows({ status: { wayBack: way, running }, report }: MigrationFacts): Markup | null {
+function rows(facts: MigrationFacts): Markup | null {
+  const {
+    status: { wayBack: way },
+    report,
+  } = facts;
   if (way === null) return null;
   const { state, keptUntil, lastStopMs, ruPerSecond } = way;
   const ru = ruPerSecond.source + ruPerSecond.target;
-  const lag = running === null ? null : (report?.lagSeconds ?? null);
+  const lag = isReporting(facts) ? (report?.lagSeconds ?? null) : null;
   const list: Array<readonly [name: string, value: string, note: string]> = [
     ['Kept until', formatTime(Date.parse(keptUntil)), 'end it with cosmig finish'],
   ];

@@ -6,8 +6,8 @@ import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
-import type { Facts, MigrationFacts, NothingToShow } from './facts.ts';
-import { adviceText, measuringText } from './plan.ts';
+import { isReporting, type Facts, type MigrationFacts, type NothingToShow } from './facts.ts';
+import { adviceText, measuringText, unfinishedText } from './plan.ts';
 
 /** The stages of a migration, in order. Only a migration that has a way back has that stage. */
 export const STAGES = ['Plan', 'Copy', 'Tail', 'Verify', 'Cutover', 'Way back', 'Done'] as const;
@@ -19,11 +19,11 @@ const SILENT_MS = 10_000;
 /** Returns the stage of a migration; null: it has not begun, and nothing was planned. */
 export function stageOf(facts: Facts): Stage | null {
   if (facts.is !== 'known') return facts.plan === null ? null : 'Plan';
-  const { phase, running, verifying, proof, wayBack } = facts.status;
+  const { phase, running, lastRun, verifying, proof, wayBack } = facts.status;
   if (phase === 'committed') return wayBack === null || wayBack.state === 'ended' ? 'Done' : 'Way back';
   if (facts.leadsBack) return 'Way back';
   if (phase === 'new' || phase === 'copying') return 'Copy';
-  if (phase !== 'tailing') return 'Cutover';
+  if (phase !== 'tailing' || (isReporting(facts) && isSwitch(lastRun?.command))) return 'Cutover';
   if (verifying) return 'Verify';
   return running === null && proof !== null ? 'Verify' : 'Tail';
 }
@@ -34,9 +34,11 @@ export function stagesOf(facts: Facts): readonly Stage[] {
   return STAGES.filter((stage) => stage !== 'Way back' || hasWayBack);
 }
 
-/** Whether writers are stopped, or are about to be. */
+/** Whether a cutover is the newest that has happened: people look at its steps, also after its end. */
 export function isSwitching(facts: Facts): boolean {
-  return facts.is === 'known' && ['ready', 'fencing', 'drained', 'proven'].includes(facts.status.phase);
+  if (facts.is !== 'known') return false;
+  const { phase, lastRun } = facts.status;
+  return isSwitch(lastRun?.command) || ['ready', 'fencing', 'drained', 'proven'].includes(phase);
 }
 
 export interface Headline {
@@ -73,6 +75,8 @@ function headlineBefore({ is, ledger, why, plan }: NothingToShow): Headline {
       detail: measuringText(plan.documents),
       mood: 'good',
     };
+  if (plan?.is === 'unfinished')
+    return { title: 'A plan was begun', detail: unfinishedText(plan.documents), mood: 'idle' };
   if (plan?.is === 'made')
     return {
       title: `The plan: ${adviceText(plan.summary)}`,
@@ -90,6 +94,12 @@ function knownHeadline(facts: MigrationFacts): Headline {
     return { title: 'Comparing both sides', detail: comparingDetail(facts), mood: 'good' };
   if (running === null && committed !== null) return committed;
   if (running === null) return idleHeadline(facts);
+  if (!isReporting(facts) || lastRun === null)
+    return {
+      title: 'A run is starting',
+      detail: 'It connects to the service and looks at both containers.',
+      mood: 'good',
+    };
   const title = runningTitle(facts);
   const silentMs = report === null ? 0 : atMs - report.atMs;
   if (silentMs > SILENT_MS)
@@ -104,8 +114,7 @@ function knownHeadline(facts: MigrationFacts): Headline {
       mood: 'wait',
     };
   }
-  const what = lastRun?.command === undefined ? 'A run' : nameOf(lastRun.command, facts);
-  return { title, detail: `${what} is running.`, mood: 'good' };
+  return { title, detail: `${nameOf(lastRun.command, facts)} is running.`, mood: 'good' };
 }
 
 function committedHeadline({ phase, cutover, next }: Status): Headline | null {
@@ -123,7 +132,7 @@ function idleHeadline(facts: MigrationFacts): Headline {
   const { lastRun, next, seen, cutover, deadLetters } = status;
   const detail = asSentence(next);
   if (lastRun === null) return { title: 'Nothing has run yet', detail, mood: 'idle' };
-  const { command, ended, outcome } = lastRun;
+  const { command, ended, outcome, why } = lastRun;
   if (ended === null) {
     const last = seen === null ? '' : ` Last seen ${formatAge(atMs - Date.parse(seen.at))} ago.`;
     return {
@@ -143,7 +152,7 @@ function idleHeadline(facts: MigrationFacts): Headline {
   if (failure !== undefined)
     return {
       title: `${nameOf(command, facts)} failed at ${endedText}`,
-      detail: `${failure} ${detail}`,
+      detail: `${why === null ? failure : asSentence(why)} ${detail}`,
       mood: 'alarm',
     };
   return { title: `No run since ${endedText}`, detail, mood: deadLetters.open > 0 ? 'wait' : 'idle' };
@@ -164,16 +173,20 @@ const FAILURES: Readonly<Record<string, string>> = {
 function runningTitle(facts: MigrationFacts): string {
   const { status, report, comparing } = facts;
   const { phase, lastRun, ranges } = status;
-  const step = report?.steps.at(-1)?.name;
-  if (phase === 'committed' && step !== undefined && !AFTER_COMMIT.has(step))
-    return 'Committed: the target is in use';
-  if (isSwitch(lastRun?.command) && step !== undefined) return STEP_WORDS[step] ?? `Cutover: ${step}`;
+  const reported = report?.steps.at(-1)?.name;
+  // The report of a run is up to a second older than the phase.
+  const step = phase === 'fencing' && reported === 'catching up' ? 'stopping writers' : reported;
+  const words = STEP_WORDS[step ?? ''];
+  if (phase === 'committed')
+    return (AFTER_COMMIT.has(step ?? '') ? words : undefined) ?? 'Committed: the target is in use';
+  if (isSwitch(lastRun?.command)) return words ?? `Cutover: ${step ?? 'checking its gate'}`;
   if (phase === 'new' || phase === 'copying') {
     if (facts.leadsBack) return 'Preparing the way back';
     if (ranges.length === 0) return 'Preparing the copy';
     return ranges.some((range) => range.phase === 'copy') ? 'Copying' : 'Finishing the copy';
   }
-  if (comparing !== null) return 'Replicating and comparing';
+  if (lastRun?.command === 'copy') return 'Finishing the copy';
+  if (comparing !== null || status.verifying) return 'Replicating and comparing';
   return 'Replicating changes';
 }
 
@@ -195,7 +208,7 @@ const STEP_WORDS: Readonly<Record<string, string>> = {
   'watching for late writes': 'Committed: watching for late writes',
 };
 
-/** The report of a run is up to a second older than the phase. */
+/** The steps that follow the commit. */
 const AFTER_COMMIT: ReadonlySet<string> = new Set(['after the commit', 'watching for late writes']);
 
 function comparingDetail({ comparing }: MigrationFacts): string {

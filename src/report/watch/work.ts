@@ -5,14 +5,14 @@ import type { SideReport } from '../../state/runs.ts';
 import { formatAge, formatDuration, formatPercent } from '../format.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
-import type { MigrationFacts } from './facts.ts';
+import { isReporting, type MigrationFacts } from './facts.ts';
 import { paceOf, timeLeft, type RecentRates, type TimeLeft } from './rates/pace.ts';
 
 export function work(facts: MigrationFacts): Markup {
   const { status, report, history } = facts;
   const sinceMs = status.running?.since == null ? Infinity : Date.parse(status.running.since);
   const pace = paceOf(history, sinceMs);
-  const isRunning = status.running !== null;
+  const isRunning = isReporting(facts);
   return markup`<h2 class="hidden">Progress</h2><dl class="figures">${[
     documents(facts, pace, sinceMs),
     ru('Source', {
@@ -40,7 +40,7 @@ function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: num
   const { read, written } = status.documents;
   const isCopying = status.phase === 'new' || status.phase === 'copying';
   const expected = isCopying ? (status.seen?.expected ?? null) : null;
-  const none = status.running === null ? 'no run is reading' : 'the rate is being measured';
+  const none = isReporting(facts) ? 'the rate is being measured' : 'no run is reading';
   const rate = pace === null ? none : `${formatCount(Math.round(pace.documents))} a second`;
   if (expected === null || expected === 0)
     return figure('Documents read', formatCount(read), [
@@ -58,9 +58,9 @@ function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: num
 }
 
 /** What was read and has no outcome yet, and how old the oldest of it is. */
-function inFlight({ status, report }: MigrationFacts): string {
-  if (status.running === null) return '';
-  const { inFlight: count = 0, pages } = report ?? {};
+function inFlight(facts: MigrationFacts): string {
+  if (!isReporting(facts)) return '';
+  const { inFlight: count = 0, pages } = facts.report ?? {};
   return count === 0 ? 'none in flight' : `${formatCount(count)} in flight${oldestText(pages)}`;
 }
 
@@ -105,9 +105,9 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
   );
 }
 
-/** Returns how often the service has answered with 429. */
+/** Returns how often the service has answered with 429, in the word that its users know. */
 export function timesThrottled(throttled: number): string {
-  return `429 ${throttled === 1 ? 'once' : `${formatCount(throttled)} times`}`;
+  return `throttled ${throttled === 1 ? 'once' : `${formatCount(throttled)} times`}`;
 }
 
 /** Returns how many requests have no reply yet; no text for a report of an older cosmig. */
@@ -118,12 +118,12 @@ export function requestsText(now: InFlightNow | undefined): string {
     : `${pluralize(now.count, 'request')} in flight${oldestText(now)}`;
 }
 
-function lag({ status, report, atMs }: MigrationFacts): Markup {
-  const isRunning = status.running !== null;
+function lag(facts: MigrationFacts): Markup {
+  const { status, report, atMs } = facts;
   if (status.phase === 'committed') return figure('Lag', 'none', ['the source is no longer replicated']);
   if (status.phase === 'new' || status.phase === 'copying')
     return figure('Lag', '–', ['known when the copy is complete']);
-  if (!isRunning) {
+  if (!isReporting(facts)) {
     const since = status.lastRun?.ended ?? status.seen?.at;
     const age = since === undefined ? null : formatAge(atMs - Date.parse(since));
     return figure(

@@ -1,9 +1,13 @@
 /** The live page in a real browser, from before the migration to after its cutover. */
 // A second argument names the state in which the page was hard to read.
 // oxlint-disable vitest/valid-expect
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { readFacts } from '../../../src/report/watch/facts.ts';
 import { LivePage } from '../../../src/report/watch/live.ts';
+import { partsOf, watchPage } from '../../../src/report/watch/page.ts';
 import { startWatch, type RunningWatch } from '../../../src/watch/server.ts';
 import { Browser, CHROMIUM, type Page } from '../../helpers/browser/browser.ts';
 import { HARD_TO_READ, OVERLAPPING, seriousFaults } from '../../helpers/browser/readable.ts';
@@ -18,6 +22,10 @@ const orders: Order[] = Array.from({ length: 300 }, (_none, n) => ({
   tenantId: `t${n % 40}`,
   n,
 }));
+
+const NO_RATES = { source: new Map<string, number>(), target: new Map<string, number>() };
+
+const SHOWN = `document.getElementById('work').textContent + document.getElementById('link').textContent`;
 
 const SCREENS = [
   { width: 390, height: 844 },
@@ -54,16 +62,17 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
   const textOf = async (selector: string): Promise<string> =>
     page.evaluate(`[...document.querySelectorAll('${selector}')].map((one) => one.textContent).join(' | ')`);
 
-  /** Where the partitions are on a screen of 1280 px: nothing above them may make them jump. */
-  const topOfRanges = async (): Promise<number> => {
+  /** Where each part of the page begins on a screen of 1280 px: a run must not make them jump. */
+  const tops = async (): Promise<Record<string, number>> => {
     await page.show({ width: 1280, height: 800 });
-    return page.evaluate(`document.getElementById('ranges').getBoundingClientRect().top`);
+    return page.evaluate(`Object.fromEntries([...document.querySelectorAll('section')]
+      .map((part) => [part.id, part.getBoundingClientRect().top + scrollY]))`);
   };
 
   /** Waits until the page shows this by itself, and looks at it on every screen. */
   const shows = async (selector: string, wanted: string | RegExp): Promise<void> => {
     const what = `${selector} to show ${String(wanted)}`;
-    await until(async () => (await textOf(selector)).search(wanted) >= 0, { what });
+    await until(async () => (await textOf(selector)).search(wanted) >= 0, { what, timeoutMs: 30_000 });
     for (const screen of SCREENS) {
       await page.show(screen);
       expect(await page.evaluate('document.documentElement.scrollWidth'), what).toBe(screen.width);
@@ -85,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
 
     const tail = start(move, 'tail');
     await shows('h1', 'Replicating changes');
-    const top = await topOfRanges();
+    const before429 = await tops();
     const partitions = async (): Promise<number> =>
       page.evaluate(`document.querySelectorAll('#ranges .tile').length`);
     const before = await partitions();
@@ -98,23 +107,27 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     ]);
     await putAll(move, orders.slice(0, 40));
     await shows('.headline.wait', /It waits: throttled by the target \(range \d+, \d+ s\)\./);
-    await shows('.figure.caution', /Target, RU\/s.*429 (once|[1-9]\d* times)/);
+    await shows('.figure.caution', /Target, RU\/s.*throttled (once|[1-9]\d* times)/);
     await shows('#work', /[1-9]\d* in flight, the oldest for \d/);
     await until(async () => page.evaluate(`document.querySelector('#ranges .rest') !== null`), {
       what: 'a partition that rests',
     });
-    expect(await topOfRanges()).toBe(top);
+    expect(await tops()).toEqual(before429);
     await move.admin.calm();
     await shows('.headline.good', 'cosmig tail is running.');
     await shows('#work', 'none in flight');
-    expect(await topOfRanges()).toBe(top);
+    expect(await tops()).toEqual(before429);
     await shows('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
     tail.kill('SIGKILL');
     await tail.ended;
     await shows('h1', 'cosmig tail was killed or crashed');
+    expect((await cosmig(move, 'cutover', '--writers-stopped')).code).toBe(3);
+    await shows('h1', /^cosmig cutover failed at /);
+    await shows('.headline.alarm p', 'No clean verification on record.');
 
     expect((await cosmig(move, 'verify')).code).toBe(0);
     await shows('#proof', 'Both sides were equal');
+    await shows('#ranges .tile text', /\d+ documents/);
     expect((await cosmig(move, 'cutover', '--on-fence', 'false')).code).toBe(3);
     await shows('h1', 'The cutover backed out');
     expect(
@@ -126,7 +139,9 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await shows('#history', /Since the beginning/);
 
     expect(await page.evaluate('window.wasLoaded')).toBe(true);
-    expect(await page.evaluate('document.title')).toBe('shop/orders -> shop/by-tenant');
+    expect(await page.evaluate('document.title')).toBe(
+      'The target is in use · shop/orders -> shop/by-tenant',
+    );
     const own = `requested ${server.url}`;
     expect(page.complaints.filter((complaint) => !complaint.startsWith(own))).toEqual([]);
   }, 180_000);
@@ -136,4 +151,49 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await until(async () => (await textOf('#link')).includes('has ended'), { what: 'the end to be shown' });
     expect(await textOf('h1')).toBe('The target is in use');
   });
+
+  test('the server refuses for a while, as after a restart -> the page says so, and continues with the next answer', async () => {
+    let answers: 'events' | 'nothing' = 'events';
+    let shown = 'first';
+    const facts = readFacts(move.ledgerPath, systemClock.now());
+    const html = watchPage(facts, partsOf(facts, NO_RATES), { live: true, version: '1' });
+    const server = createServer((request, response) => {
+      if (request.url === '/') return void response.end(html);
+      if (answers === 'nothing') return void response.writeHead(404).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const parts = JSON.stringify({ work: `<p>${shown}</p>`, name: shown });
+      response.write(`retry: 50\n\nevent: parts\ndata: ${parts}\n\n`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const other = await browser.page();
+    const has = async (text: string): Promise<void> =>
+      until(async () => (await other.evaluate<string>(SHOWN)).includes(text), {
+        what: text,
+        timeoutMs: 20_000,
+      }).then(() => undefined);
+    try {
+      await other.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      await has('first');
+      answers = 'nothing';
+      server.closeAllConnections();
+      await has('open the address that it has printed');
+      [answers, shown] = ['events', 'second'];
+      await has('second');
+      expect(await other.evaluate(`document.body.className`)).toBe('');
+      // A text that a person is about to copy stays.
+      await other.evaluate(`getSelection().selectAllChildren(document.getElementById('work'))`);
+      shown = 'third';
+      server.closeAllConnections();
+      await until(async () => (await other.evaluate<string>('document.title')).includes('third'), {
+        what: 'the next state',
+      });
+      expect(await other.evaluate('getSelection().toString()')).toBe('second');
+      await other.evaluate(`getSelection().removeAllRanges()`);
+      server.closeAllConnections();
+      await has('third');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }, 60_000);
 });

@@ -75,16 +75,85 @@ describe('page', () => {
     ]);
   });
 
+  test('a run that has not recorded itself, after one of yesterday -> it starts, and nothing of the other is current', () => {
+    const facts = factsOf((ledger) => {
+      copying(ledger);
+      ledger.runs.end(1, { outcome: 'done', nowMs: NOW_MS + 60_000 });
+    }, NOW_MS + 86_400_000);
+    const { now, work, ranges } = partsIn(facts);
+    expect(textIn(now)).toContain('A run is starting It connects to the service');
+    expect(textIn(work)).toContain('no run is reading');
+    expect(textIn(`${now}${work}`)).not.toMatch(/in flight|has reported nothing/);
+    expect(textIn(ranges)).toContain('not all copied');
+  });
+
+  test.each([
+    ['copy', [], 'Tail', 'Finishing the copy'],
+    ['tail', [], 'Tail', 'Replicating changes'],
+    ['cutover', [], 'Cutover', 'Cutover: checking its gate'],
+    ['cutover', [{ name: 'catching up', atMs: NOW_MS }], 'Cutover', 'Cutover: catching up'],
+    [
+      'cutover',
+      [{ name: 'resuming writers', atMs: NOW_MS }],
+      'Cutover',
+      'Cutover backed out: letting writers resume',
+    ],
+  ])('after the copy: cosmig %s with steps %j -> %s, %s', (command, steps, stage, title) => {
+    const facts = factsOf((ledger) => {
+      beginLease(ledger, { phase: 'tail' });
+      ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+      ledger.runs.begin({ command, pid: 1, nowMs: NOW_MS });
+      ledger.runs.report({
+        atMs: NOW_MS + 59_000,
+        ...NO_LOAD,
+        steps,
+        lagSeconds: 1,
+        waitsFor: null,
+        expected: 9,
+      });
+    });
+    const { now = '' } = partsIn(facts);
+    expect(now).toContain(`aria-current="step">${stage}<`);
+    expect(now).toContain(`<h1>${title}</h1>`);
+  });
+
+  test('a cutover that reports an older step than its phase -> the step of the phase', () => {
+    const facts = factsOf((ledger) => {
+      beginLease(ledger, { phase: 'tail' });
+      ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+      ledger.runs.begin({ command: 'cutover', pid: 1, nowMs: NOW_MS });
+      ledger.migration.enter({ phase: 'ready' }, NOW_MS + 9000);
+      ledger.migration.enter({ phase: 'fencing' }, NOW_MS + 9500);
+      const steps = [{ name: 'catching up', atMs: NOW_MS + 2000 }];
+      ledger.runs.report({
+        atMs: NOW_MS + 9000,
+        ...NO_LOAD,
+        steps,
+        lagSeconds: 1,
+        waitsFor: null,
+        expected: 9,
+      });
+    }, NOW_MS + 10_000);
+    expect(textIn(partsIn(facts)['now'])).toContain('Cutover: stopping the writers');
+  });
+
   test.each([
     ['service', 'cosmig copy failed at 00:05 UTC', 'The service refused a request', 'alarm'],
     ['not-ready', 'cosmig copy failed at 00:05 UTC', 'A condition was not met.', 'alarm'],
+    [
+      'not-ready',
+      'cosmig copy failed at 00:05 UTC',
+      'A document is not in the target.',
+      'alarm',
+      'a document is not in the target',
+    ],
     ['canceled', 'No run since 00:05 UTC', 'cosmig copy continues', 'idle'],
-  ])('a run that ended: %s -> says so, with the reason', (outcome, title, detail, mood) => {
+  ])('a run that ended: %s -> says so, with the reason', (outcome, title, detail, mood, why = '') => {
     const path = join(temporaryFolder(), 'ledger.db');
     const ledger = openLedger(path);
     copying(ledger);
     const midnightMs = Math.ceil(NOW_MS / 86_400_000) * 86_400_000;
-    ledger.runs.end(1, { outcome, nowMs: midnightMs + 300_000 });
+    ledger.runs.end(1, { outcome, why: why === '' ? null : why, nowMs: midnightMs + 300_000 });
     ledger.close();
     const { now = '' } = partsIn(readFacts(path, midnightMs + 600_000));
     expect(textIn(now)).toContain(title);

@@ -53,6 +53,17 @@ test('a plan is being made -> the first stage, with what was read so far', () =>
   expect(plan).toContain('cosmig plan is reading the source.');
 });
 
+test('a pass without a result -> what it has read, and no other stage', () => {
+  const ledger = newLedger();
+  const store = PlanStore.open(planPath(ledger));
+  store.begin({ fingerprint: 'f', sourceRid: 'rid', startedAtMs: NOW_MS, nowTs: 1 });
+  store[Symbol.dispose]();
+  const { now = '', plan } = shown(ledger);
+  expect(now).toContain('aria-current="step">Plan<');
+  expect(now).toContain('<h1>A plan was begun</h1>');
+  expect(plan).toContain('cosmig plan continues if it was stopped.');
+});
+
 test('a plan was made, and nothing was copied -> its advice, its findings, and where its page is', () => {
   const ledger = newLedger();
   planned(ledger);
@@ -119,7 +130,7 @@ test('a new plan begins -> what the last one has found is gone', () => {
   const store = PlanStore.open(planPath(ledger));
   store.begin({ fingerprint: 'g', sourceRid: 'rid', startedAtMs: NOW_MS, nowTs: 1 });
   store[Symbol.dispose]();
-  expect(planOfLedger(ledger)).toBeNull();
+  expect(planOfLedger(ledger)).toEqual({ is: 'unfinished', documents: 0 });
 });
 
 test('a plan file that is damaged -> the page says so and shows the migration', () => {
