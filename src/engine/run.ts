@@ -31,6 +31,7 @@ import { makeContext } from './assemble.ts';
 import type { CrashPoint } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
+import { runWatched } from './turn/watch-closed.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
 import { settleAll } from './unit/settle.ts';
 import type { Goal, RunSnapshot } from './progress/snapshot.ts';
@@ -73,7 +74,7 @@ export async function run(goal: Goal, parts: RunParts): Promise<RunSnapshot> {
         if (context.ledger.journal.mayWritersBeStopped()) parts.say?.(STOPPED);
         enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
       }
-      await runLeases(goal, leases);
+      await runWatched(goal, leases);
     }),
   );
 }

@@ -7,6 +7,7 @@ import type { Database } from '../lib/sqlite/sqlite.ts';
 import { jsonText, number, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
 import type { Phase } from './migration.ts';
+import type { SourceChange } from './source-change.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 /** The migration has entered a phase. Some phases have more fields than their name. */
@@ -52,15 +53,6 @@ export interface Commitment {
   readonly repaired?: Repaired;
 }
 
-/** Documents of one source range that were changed after the writers were stopped. */
-export interface SourceChange {
-  readonly range: string;
-  /** The ids of some of the documents, as JSON texts; empty if the feed does not name the documents. */
-  readonly ids: readonly string[];
-  /** `split`: the range was split or merged, so its end has to be read again. */
-  readonly what: 'written' | 'deleted' | 'split';
-}
-
 export type JournalEvent =
   | ({ readonly event: 'phase' } & PhaseEntry)
   /** A cutover backed out, and its hook let the application write to the source again. */
@@ -85,6 +77,8 @@ export type JournalEvent =
    * nothing shows to be copies.
    */
   | { readonly event: 'adoption compared'; readonly left: number }
+  /** Another process has written to the container that only cosmig may write to, in a turn after the first one. */
+  | ({ readonly event: 'written by others' } & SourceChange)
   /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
@@ -136,6 +130,9 @@ export class Journal {
       adoption: database
         .prepare<[], string>("SELECT DISTINCT event FROM journal WHERE event LIKE 'adoption %'")
         .pluck(),
+      byOthers: database.prepare<[number], Columns>(
+        "SELECT * FROM journal WHERE event = 'written by others' ORDER BY number DESC LIMIT ?",
+      ),
       lastStop: database
         .prepare<[], string>(
           `SELECT event FROM journal WHERE event IN ('phase fencing', 'writers resumed')
@@ -194,6 +191,14 @@ export class Journal {
     return events.includes('adoption compared') ? 'compared' : 'to be compared';
   }
 
+  /** Returns the newest writes of others to the container that only cosmig may write to, the newest of them first. */
+  writtenByOthers(limit: number): Array<SourceChange & { readonly atMs: number }> {
+    return this.#sql.byOthers.all(limit).flatMap((row) => {
+      const entry = parseEntry(row);
+      return entry.event === 'written by others' ? [entry] : [];
+    });
+  }
+
   /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */
   mayWritersBeStopped(): boolean {
     return this.#sql.lastStop.get() === 'phase fencing';
@@ -220,6 +225,7 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'late write watch ended': true,
   'adoption begun': true,
   'adoption compared': true,
+  'written by others': true,
   'ledger restored': true,
   'dead letters discarded': true,
 };

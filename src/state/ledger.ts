@@ -16,8 +16,8 @@ import {
   openToRead,
   refuseForeignFile,
   withDatabaseErrors,
+  type Database,
 } from '../lib/sqlite/sqlite.ts';
-import type { Database } from '../lib/sqlite/sqlite.ts';
 import { withLazyStatements } from '../lib/sqlite/lazy-statements.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -30,15 +30,14 @@ import { MapStore } from './segments/map-store.ts';
 import { SegmentSearch } from './segments/segment-search.ts';
 import { HistoryStore } from './reading/history.ts';
 import { Journal } from './journal.ts';
-import { MigrationStore } from './migration.ts';
-import type { FirstContainers } from './migration.ts';
-import { IndexBuild } from './index/build.ts';
-import type { BuildSizes } from './index/build.ts';
+import { MigrationStore, type FirstContainers } from './migration.ts';
+import { IndexBuild, type BuildSizes } from './index/build.ts';
 import { IndexRunStore } from './index/runs.ts';
 import { countKnown, type KnownDocuments } from './index/known-documents.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
 import { NextTurnStore } from './turns/next-turn.ts';
+import { SearchedEndStore } from './turns/searched-ends.ts';
 import { MoverLock, type MigrationProgress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
 import { UnitStore } from './units.ts';
@@ -81,6 +80,7 @@ export class Ledger {
   readonly migration: MigrationStore;
   /** What the commit of this ledger's cutover has left for the next turn. */
   readonly nextTurn: NextTurnStore;
+  readonly searchedEnds: SearchedEndStore;
   readonly runs: RunStore;
   readonly history: HistoryStore;
   readonly journal: Journal;
@@ -106,6 +106,7 @@ export class Ledger {
     const transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.journal = new Journal(database, transactions);
     this.nextTurn = new NextTurnStore(database, transactions);
+    this.searchedEnds = new SearchedEndStore(database, transactions, this.journal);
     const { journal, nextTurn } = this;
     this.migration = new MigrationStore(database, { transactions, journal, nextTurn });
     this.runs = new RunStore(database, transactions);

@@ -14,6 +14,7 @@ import {
   withDatabaseErrors,
   type Database,
 } from '../lib/sqlite/sqlite.ts';
+import { memberOf } from '../lib/json/json.ts';
 import { bytes, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
 import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
@@ -77,6 +78,14 @@ export interface Proof {
   readonly fingerprint: string;
   /** The details of the verdict as JSON text, for the report and for a later comparison of changes. */
   readonly details: string;
+}
+
+/**
+ * Returns the moment after which nothing that a comparison has read was read: what was written later may be missing in it.
+ */
+export function comparedFromMs({ atMs, details }: Pick<Proof, 'atMs' | 'details'>): number {
+  const readMs = memberOf(JSON.parse(details), 'readMs');
+  return typeof readMs === 'number' ? atMs - readMs : atMs;
 }
 
 /** A small cache is enough: the file has a few rows and the sums of two sides. */

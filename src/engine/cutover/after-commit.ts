@@ -10,7 +10,8 @@ import { must } from '../../lib/assert.ts';
 import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
-import { describeStraggler, formatSeconds } from './wording.ts';
+import { describeChange } from '../../state/source-change.ts';
+import { formatSeconds } from './wording.ts';
 import type { Committed } from '../../state/journal.ts';
 import type { RunContext } from '../context.ts';
 
@@ -177,7 +178,7 @@ async function watch(
       if (names.length > 0 && names.every((name) => named.has(name))) continue;
       for (const name of names) named.add(name);
       late.push(straggler);
-      say(`LATE WRITE after the commit, not replicated: ${describeStraggler(straggler)}`);
+      say(`LATE WRITE after the commit, not replicated: ${describeChange(straggler)}`);
       context.ledger.journal.append({ event: 'late write', ...straggler }, context.clock.now());
     }
     from = to;

@@ -13,7 +13,7 @@ import { catchUp } from './catch-up.ts';
 import { prove, proveTargetUnchanged } from './proof.ts';
 import { anchorTarget } from '../turn/next-turn.ts';
 import { findStraggler, readSourceEnds, type SourceEnds } from './source-ends.ts';
-import { describeStraggler } from './wording.ts';
+import { describeChange } from '../../state/source-change.ts';
 import { enter } from '../phases.ts';
 
 type Watch = () => Promise<SourceEnds | null>;
@@ -44,8 +44,7 @@ async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEn
   const { context, reading, options } = attempt;
   const to = await readSourceEnds(context, 'newest', reading);
   const straggler = await findStraggler(context, { from, to }, reading);
-  attempt.stillWritten =
-    straggler === null || straggler.what === 'split' ? null : describeStraggler(straggler);
+  attempt.stillWritten = straggler === null || straggler.what === 'split' ? null : describeChange(straggler);
   if (straggler === null) return to;
   context.ledger.journal.append({ event: 'fence restarted', ...straggler }, context.clock.now());
   options.say(

@@ -13,7 +13,9 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { catchUp } from './catch-up.ts';
 import type { CutoverOptions } from './contract.ts';
 import { reasonToCompareAll } from './proof.ts';
+import { describeChange } from '../../state/source-change.ts';
 import { formatSeconds } from './wording.ts';
+import { searchForStrangers } from '../turn/strangers.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { RunContext } from '../context.ts';
 import type { KeptSource } from '../turn/next-turn.ts';
@@ -40,7 +42,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   }
   onStep?.({ name: 'catching up', stoppedAtMs: null });
   if (phase !== 'tailing') enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
-  if (lastCleanMs() === null) {
+  const cleanMs = lastCleanMs();
+  if (cleanMs === null) {
     throw new NotReadyError('no clean verification on record', {
       why: 'a cutover needs a cosmig verify that ended clean, with this spec and these containers, and no later one that found differences',
       hint: 'run cosmig verify while cosmig tail runs, or cosmig verify --repair without a tail; then run cosmig cutover',
@@ -60,6 +63,7 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
     });
   }
   refuseOpenLetters(context);
+  await refuseStrangers(leases, cleanMs - (options.compareAllMs?.() ?? 0));
   await requireCountPermission(context, leases.reading);
   const kept = (await options.keepSource?.(leases.reading)) ?? null;
   if (kept === null) say(NO_WAY_BACK);
@@ -119,6 +123,25 @@ export function refuseOpenLetters({ ledger }: RunContext): void {
     },
   );
 }
+
+/**
+ * Throws if another process has written to the container to which the application returns, unless a whole comparison has
+ * found both sides equal since. `comparedFromMs`: when the last such comparison began to read.
+ */
+async function refuseStrangers({ context, reading }: LeasesParts, comparedFromMs: number): Promise<void> {
+  await searchForStrangers(context, { isFirst: false }, reading);
+  const found = context.ledger.journal
+    .writtenByOthers(NAMED_MAX)
+    .filter(({ atMs }) => atMs >= comparedFromMs);
+  if (found.length === 0) return;
+  throw new NotReadyError('another process has written to the target', {
+    why: `${found.map(describeChange).join('; ')}; cosmig does not know whether this may be replaced`,
+    hint: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source; then this command again',
+  });
+}
+
+/** How many findings a refusal names. */
+const NAMED_MAX = 10;
 
 /** Counts documents once on each side, so that a missing permission shows before the writers are stopped. */
 async function requireCountPermission(

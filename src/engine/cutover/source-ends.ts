@@ -11,6 +11,7 @@ import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
 import type { RunContext } from '../context.ts';
+import { IDS_MAX } from '../../state/source-change.ts';
 import { seeNewest } from '../leases/anchor.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 import { TroubleError } from '../../cosmos/transport/trouble.ts';
@@ -115,8 +116,6 @@ export async function* stragglers(
   }
 }
 
-/** How many documents are named for each range and each kind of change. More may have changed. */
-export const IDS_MAX = 5;
 /** Reading of a range stops after this many changed documents. */
 const DOCUMENTS_MAX = 2 * IDS_MAX;
 /**

@@ -19,6 +19,7 @@ import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import { LeaseRun, replaceLease } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
 import { mapTarget } from '../map/map-pass.ts';
+import { searchForStrangers } from '../turn/strangers.ts';
 import type { Phase } from '../../state/migration.ts';
 import { enter, phaseOf } from '../phases.ts';
 import { PageBudget } from './page-budget.ts';
@@ -104,6 +105,7 @@ async function mapCopies({ context, reading }: LeasesParts): Promise<void> {
   if (phaseOf(context) === 'new') enter(context, { phase: 'copying' });
   await mapTarget(context, { signal: reading, onProgress: () => {} });
   if (reading.aborted) return;
+  await searchForStrangers(context, { isFirst: true }, reading);
   enter(context, { phase: 'tailing', why: null });
 }
 

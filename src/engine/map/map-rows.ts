@@ -5,13 +5,13 @@
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
-import { decodeText, integerAt, isText } from '../../documents/scalar.ts';
+import { integerAt } from '../../documents/scalar.ts';
 import { Placement } from '../../keys/placement.ts';
 import { Rekey, rekeyPaths } from '../../keys/rekey.ts';
-import { RESERVATION_ID } from '../../preflight/reservation.ts';
 import { SegmentBuilder, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { MapTotals } from '../../state/segments/map-store.ts';
 import type { RunContext } from '../context.ts';
+import { isReservation } from './reservation-row.ts';
 
 /** What a page has added. */
 export interface MappedPage extends MapTotals {
@@ -76,7 +76,7 @@ export class MapRows {
         isBeyond = true;
         continue;
       }
-      if (this.#isReservation(row)) continue;
+      if (isReservation(this.#scan, row)) continue;
       documents += 1;
       if (!this.#isCopy(row)) {
         strangers += 1;
@@ -110,12 +110,5 @@ export class MapRows {
     if (this.#requiresSourceKey && !this.#placement.hasWholeKey) return false;
     // A document whose derived property has another value than the derivation gives is refused.
     return this.#rekey === undefined || this.#rekey.read(row, 0) !== 'refused';
-  }
-
-  #isReservation(row: number): boolean {
-    const { page, nodes } = this.#scan;
-    const [start, end] = [this.#scan.start(row, nodes.id), this.#scan.end(row, nodes.id)];
-    if (end - start !== RESERVATION_ID.length + 2 || !isText(page, start)) return false;
-    return decodeText(page, start, end) === RESERVATION_ID;
   }
 }

@@ -12,7 +12,8 @@ import type { MigrationSpec, TurnSpec } from '../../spec/migration-spec.ts';
 import { Ledger } from '../../state/ledger.ts';
 import type { NewLease } from '../../state/leases.ts';
 import type { SessionToken } from '../../state/session-tokens.ts';
-import type { StoredTurn } from '../../state/turns/next-turn.ts';
+import type { ClosedEnd, StoredTurn } from '../../state/turns/next-turn.ts';
+import type { SearchedEnd } from '../../state/turns/searched-ends.ts';
 import { openLedger, type ContainerPair } from '../assemble.ts';
 
 /** What the ledger of the turn before says. */
@@ -43,6 +44,7 @@ export function openTurn(
     if (!hasBegun) {
       // Source and target are swapped, and so are their session tokens.
       ledger.units.commit([], { tokens: before.targetTokens, targetTokens: before.tokens });
+      ledger.searchedEnds.move(next.closedEnds.flatMap(searchedFrom), [], nowMs);
       ledger.leases.begin(next.anchors.map(leaseFrom));
     }
     if (next.begunAtMs === null) markBegun(turn, nowMs);
@@ -65,6 +67,11 @@ function leaseFrom(range: StoredTurn['anchors'][number]): NewLease {
     copiedLsn: anchor.lsn,
     sweepPending: false,
   };
+}
+
+/** Returns where the search for writes of others begins. Without a position of its feed, a range is not searched. */
+function searchedFrom({ lv, ...end }: ClosedEnd): SearchedEnd[] {
+  return lv === null ? [] : [{ ...end, lv }];
 }
 
 function readBefore({ number, previous }: TurnSpec): Before {

@@ -57,6 +57,7 @@ export class CutoverStory {
       case 'adoption compared':
       case 'ttl restored':
       case 'ttl paused':
+      case 'written by others':
       case 'ledger restored':
       case 'dead letters discarded':
         return false;

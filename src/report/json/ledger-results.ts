@@ -84,12 +84,16 @@ export const STATUS = is.object({
       {
         leadsTo: is.oneOf(['source', 'target'], 'the container that is kept'),
         state: is.oneOf(
-          ['prepared', 'in use', 'ended'],
-          'prepared: nothing was replicated yet. ended: by cosmig finish',
+          ['prepared', 'in use', 'rollback-unsafe', 'ended'],
+          'prepared: nothing was replicated yet. rollback-unsafe: another process has written to the container that is kept, or changes were not reported. ended: by cosmig finish',
         ),
         keptUntil: is.time('as --keep-source-for has asked'),
         returnWouldSucceed: is.flag('as far as the ledger knows'),
         why: is.list(is.text(), 'what would keep a return from committing now'),
+        unsafe: is.list(
+          is.text(),
+          'why it is rollback-unsafe; cosmig verify --reverse --repair makes it safe again',
+        ),
         lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
         ruPerSecond: is.object({ source: is.number(), target: is.number() }, 'on average since it is in use'),
       },

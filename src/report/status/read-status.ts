@@ -4,7 +4,7 @@ import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { Ledger } from '../../state/ledger.ts';
 import { readOverview } from '../../state/reading/overview.ts';
 import { readTurns } from '../../state/turns/chain.ts';
-import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import { comparedFromMs, VerifyStore, verifyPath } from '../../verify/store.ts';
 import { buildStatus, type Status } from './status-data.ts';
 import type { Turns } from './way-back.ts';
 
@@ -13,11 +13,16 @@ export function readStatus(ledger: string, number: number, nowMs: number): Statu
   const path = turnPath(ledger, number);
   const verified = verifyPath(path);
   return buildStatus(path, readOverview(path), {
-    lastProof: VerifyStore.lastProof(verified),
+    lastProof: provenIn(verified),
     isVerifying: VerifyStore.isInUse(verified),
     turns: turnsOf(ledger, number),
     nowMs,
   });
+}
+
+function provenIn(path: string): Parameters<typeof buildStatus>[2]['lastProof'] {
+  const proof = VerifyStore.lastProof(path);
+  return proof === null ? null : { ...proof, comparedFromMs: comparedFromMs(proof) };
 }
 
 /** Returns what the ledgers say of the turns, for the status of one of them. */

@@ -1,4 +1,5 @@
 /** The state of a migration as `status --json` reports it. The text for people is rendered from the same object. */
+import { describeChange } from '../../state/source-change.ts';
 import { isSwitch } from '../../state/runs.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Overview } from '../../state/reading/overview.ts';
@@ -6,7 +7,7 @@ import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import { adviseNext } from './status-advice.ts';
-import { adviseWayBack, wayBackOf, type Turns } from './way-back.ts';
+import { adviseWayBack, wayBackOf, type Turns, type Unsafe } from './way-back.ts';
 
 export type Status = StatusResult;
 export type RangeStatus = Status['ranges'][number];
@@ -16,6 +17,8 @@ type RunStatus = NonNullable<Status['lastRun']>;
 interface Proven {
   readonly atMs: number;
   readonly fingerprint: string;
+  /** When its reading began, if that is known: later writes may be missing in it. */
+  readonly comparedFromMs?: number;
 }
 
 interface StatusParts {
@@ -35,7 +38,8 @@ export function buildStatus(
   const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
   const total = (name: string): number => counters[name] ?? 0;
   const deadLetters = lettersOf(overview);
-  const proof = lastProof?.fingerprint === migration.fingerprint ? { at: isoTime(lastProof.atMs) } : null;
+  const proven = lastProof?.fingerprint === migration.fingerprint ? lastProof : null;
+  const proof = proven === null ? null : { at: isoTime(proven.atMs) };
   const status: Omit<Status, 'next' | 'wayBack'> = {
     command: 'status',
     migration: migrationName(migration.pinned),
@@ -69,9 +73,22 @@ export function buildStatus(
     verifying: isVerifying && !(overview.isRunning && isSwitch(overview.lastRun?.command)),
     cutover: cutoverOf(overview),
   };
-  const wayBack = turns === null ? null : wayBackOf(status, turns, nowMs);
+  const wayBack =
+    turns === null ? null : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven) }, nowMs);
   const next = adviseWayBack(wayBack) ?? adviseNext(status, overview.adoption);
   return { ...status, wayBack, next };
+}
+
+/** Returns what makes a return unsafe since the last comparison of all documents. */
+function unsafeIn({ writtenByOthers, leases }: Overview, proven: Proven | null): Unsafe {
+  const comparedFromMs = proven === null ? 0 : (proven.comparedFromMs ?? proven.atMs);
+  const byOthers = writtenByOthers
+    .filter(({ atMs }) => atMs >= comparedFromMs)
+    .map((change) => `another process has written to the target: ${describeChange(change)}`);
+  const forgotten = leases.filter(({ sweepPending }) => sweepPending).map(({ rangeId }) => rangeId);
+  const ranges = `${forgotten.length === 1 ? 'range' : 'ranges'} ${forgotten.join(', ')}`;
+  const missed = `deletes or renames in ${ranges} of the source were not reported`;
+  return { byOthers, missed: forgotten.length === 0 ? [] : [missed] };
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */

@@ -26,18 +26,30 @@ export interface Turns {
   readonly lastStopMs: number | null;
 }
 
+/** What makes a return unsafe, in words. */
+export interface Unsafe {
+  /** Writes of other processes: a rollback refuses until a comparison has found both sides equal. */
+  readonly byOthers: readonly string[];
+  /** Changes that were not reported: a rollback compares all documents. */
+  readonly missed: readonly string[];
+}
+
 /** Returns the way back of a migration; null if there is none. */
 export function wayBackOf(
   status: Omit<Status, 'next' | 'wayBack'>,
-  { shown, newest, lastStopMs }: Turns,
+  { shown, newest, lastStopMs, unsafe }: Turns & { readonly unsafe: Unsafe },
   nowMs: number,
 ): WayBackStatus | null {
   const { from } = newest;
   if (from === null) return null;
-  const state = from.endedAtMs === null ? (newest.hasBegun ? 'in use' : 'prepared') : 'ended';
   const isShown = shown.number === newest.number && newest.hasBegun;
-  const why =
-    state === 'ended' ? ['cosmig finish has ended it'] : isShown ? whyNot(status, nowMs) : [NOT_BEGUN];
+  const isOpen = isShown && status.phase !== 'committed';
+  const reasonsUnsafe = isOpen ? [...unsafe.byOthers, ...unsafe.missed] : [];
+  const isUnsafe = reasonsUnsafe.length > 0;
+  const open = newest.hasBegun ? (isUnsafe ? 'rollback-unsafe' : 'in use') : 'prepared';
+  const state = from.endedAtMs === null ? open : 'ended';
+  const reasons = (): readonly string[] => [...(isOpen ? unsafe.byOthers : []), ...whyNot(status, nowMs)];
+  const why = state === 'ended' ? ['cosmig finish has ended it'] : isShown ? reasons() : [NOT_BEGUN];
   const perSecond = (ru: number): number => {
     const seconds = Math.max(1, (nowMs - Date.parse(status.began)) / 1000);
     return isShown ? Math.round(ru / seconds) : 0;
@@ -49,6 +61,7 @@ export function wayBackOf(
     keptUntil: isoTime(from.keptUntilMs),
     returnWouldSucceed: why.length === 0,
     why,
+    unsafe: reasonsUnsafe,
     lastStopMs,
     ruPerSecond: { source: perSecond(status.ru.source), target: perSecond(status.ru.target) },
   };
@@ -75,7 +88,7 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
 /** Returns the rows of a way back. */
 export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
   if (wayBack === null) return [];
-  const { state, keptUntil, returnWouldSucceed, why, lastStopMs, ruPerSecond, leadsTo } = wayBack;
+  const { state, keptUntil, returnWouldSucceed, why, unsafe, lastStopMs, ruPerSecond, leadsTo } = wayBack;
   if (state === 'ended') return [['way back', 'ended by cosmig finish']];
   const untilMs = Date.parse(keptUntil);
   const leftMs = untilMs - nowMs;
@@ -85,11 +98,16 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
   if (state === 'prepared') return [kept];
   const stop =
     lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
+  const safety: TextRow[] =
+    state === 'rollback-unsafe'
+      ? [['NOT SAFE', `${unsafe.join('; ')}; cosmig verify --repair makes it safe again`]]
+      : [];
   const now = returnWouldSucceed ? `should succeed${stop}` : `would be refused: ${why.join('; ')}`;
   const { source, target } = ruPerSecond;
   const day = formatCount((source + target) * DAY_SECONDS);
   return [
     kept,
+    ...safety,
     ['return now', now],
     [
       'costs',

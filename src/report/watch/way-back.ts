@@ -48,7 +48,7 @@ function rows(facts: MigrationFacts): Markup | null {
       `for ${formatDuration(lastStopMs)}`,
       'in the last cutover; a return may take as long',
     ]);
-  if (state === 'in use') {
+  if (state === 'in use' || state === 'rollback-unsafe') {
     list.push(
       [
         'Behind',

@@ -265,6 +265,8 @@ export function eventText(entry: JournalEntry): string {
       return entry.left === 0
         ? 'Both sides of the adopted target were compared, and are equal'
         : `Both sides of the adopted target were compared; only the target has ${pluralize(entry.left, 'document')}`;
+    case 'written by others':
+      return `${changeText(entry)} in the target by another process, which makes the way back unsafe`;
     case 'ledger restored':
       return 'The ledger was restored from an older copy';
     case 'dead letters discarded':
@@ -301,7 +303,7 @@ function changeText({
   what,
   range,
   ids,
-}: JournalEntry & { readonly event: 'fence restarted' | 'late write' }): string {
+}: JournalEntry & { readonly event: 'fence restarted' | 'late write' | 'written by others' }): string {
   if (what === 'split') return `Range ${range} of the source was split or merged`;
   const done = what === 'written' ? 'was written' : 'was deleted';
   if (ids.length === 0) return `A document ${done}`;

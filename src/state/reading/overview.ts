@@ -21,6 +21,8 @@ export interface Overview {
   readonly cutover: readonly JournalEntry[];
   /** Whether the migration has begun with a target that others have filled; see Journal.adoption. */
   readonly adoption: ReturnType<Ledger['journal']['adoption']>;
+  /** Writes of others to the container that only cosmig may write to, the newest of them first. */
+  readonly writtenByOthers: ReturnType<Ledger['journal']['writtenByOthers']>;
   /** Whether a mover holds the lock, as the operating system reports it. */
   readonly isRunning: boolean;
 }
@@ -30,6 +32,8 @@ export interface Overview {
 const LOOKS_MAX = 3;
 /** How many journal entries are read. A cutover writes about ten, and one for each change of the source that it sees. */
 const ENTRIES_MAX = 1000;
+/** How many writes of others are named. */
+const NAMED_MAX = 10;
 
 export function readOverview(path: string): Overview {
   return readOverviewAnd(path, () => null).overview;
@@ -51,6 +55,7 @@ export function readOverviewAnd<T>(
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
       adoption: ledger.journal.adoption(),
+      writtenByOthers: ledger.journal.writtenByOthers(NAMED_MAX),
       more: more(ledger),
     }));
     // Without this check, a run that has just ended would look like a run that has crashed.

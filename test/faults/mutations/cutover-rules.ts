@@ -200,8 +200,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/gate.ts',
-        find: 'if (lastCleanMs() === null)',
-        replace: 'if (lastCleanMs() === 0)',
+        find: 'if (cleanMs === null)',
+        replace: 'if (cleanMs === 0)',
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',

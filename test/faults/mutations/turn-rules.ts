@@ -6,6 +6,7 @@ const CRASH = 'test/integration/turns/crash.test.ts';
 const TTL = 'test/integration/turns/time-to-live.test.ts';
 const PUT = 'src/engine/apply/put-in-slot.ts';
 const BEGIN = 'src/engine/turn/begin-turn.ts';
+const SEARCH = 'src/engine/turn/strangers.ts';
 const WAY_BACK = 'src/workflows/way-back.ts';
 
 export const TURN_RULES: readonly Rule[] = [
@@ -110,5 +111,68 @@ export const TURN_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/turns/turns.test.ts',
     by: 'there again',
+  },
+  {
+    name: 'first-writes-of-strangers-count-as-copies',
+    edits: [{ file: SEARCH, find: 'unit.row({ ...row, copyEtag: CHANGED });', replace: 'void row;' }],
+    test: STRANGERS,
+    by: 'writes before the first reverse',
+  },
+  {
+    name: 'kept-container-is-not-searched',
+    edits: [
+      {
+        file: 'src/engine/turn/watch-closed.ts',
+        find: 'if (!reading.aborted) await searchForStrangers',
+        replace: 'if (reading.aborted) await searchForStrangers',
+      },
+    ],
+    test: STRANGERS,
+    by: 'found by the reverse stream',
+  },
+  {
+    name: 'own-writes-are-taken-for-those-of-strangers',
+    edits: [
+      { file: SEARCH, find: 'if (isOurs || findings', replace: 'if (findings' },
+      { file: SEARCH, find: 'seen !== null && !isKnown(', replace: 'seen !== null && !!isKnown(' },
+    ],
+    test: STRANGERS,
+    by: 'nothing is found',
+  },
+  {
+    name: 'rollback-after-writes-of-strangers',
+    edits: [
+      {
+        file: 'src/engine/cutover/gate.ts',
+        find: 'if (found.length === 0) return;',
+        replace: 'if (found.length >= 0) return;',
+      },
+    ],
+    test: STRANGERS,
+    by: 'found by the reverse stream, and the rollback refuses',
+  },
+  {
+    name: 'finish-before-the-switch',
+    edits: [
+      {
+        file: 'src/workflows/finish.ts',
+        find: "has('application switched') === true) return;",
+        replace: "has('application switched') !== null) return;",
+      },
+    ],
+    test: TTL,
+    by: 'the hook fails after times to live were changed',
+  },
+  {
+    name: 'paused-ttl-stops-the-same-command',
+    edits: [
+      {
+        file: 'src/state/migration.ts',
+        find: "if (phase !== 'committed' && containers.sourceTtl",
+        replace: 'if (containers.sourceTtl',
+      },
+    ],
+    test: TTL,
+    by: 'the hook fails after times to live were changed',
   },
 ];

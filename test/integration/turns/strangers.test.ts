@@ -1,7 +1,7 @@
 /** After a cutover a process that was not stopped writes to the source: what it wrote is named, and never replaced. */
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
-import { cosmig } from '../../helpers/migration/typed.ts';
+import { cosmig, typed } from '../../helpers/migration/typed.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 
@@ -22,6 +22,16 @@ function lettersOf(turns: Turns): readonly string[] {
     .list({ state: 'open', after: 0, limit: 100 })
     .map(({ id, reason }) => `${id} ${reason}`)
     .toSorted();
+}
+
+/** What the searches have found, by kind. */
+function foundIn(turns: Turns): readonly string[] {
+  using ledger = Ledger.openReadonly(turns.parts(1).spec.ledger);
+  const found = ledger.journal.writtenByOthers(100);
+  return ['deleted', 'written'].flatMap((what) => {
+    const ids = found.flatMap((one) => (one.what === what ? one.ids : []));
+    return ids.length === 0 ? [] : [[what, ...ids.toSorted()].join(' ')];
+  });
 }
 
 async function change({ target }: Move): Promise<void> {
@@ -96,4 +106,69 @@ test('strangers: replies to our own writes are lost -> no dead letter', async ()
   await move.admin.faults([]);
   expect(lettersOf(turns)).toEqual([]);
   expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
+}, 60_000);
+
+test('strangers: writes before the first reverse -> named, never replaced, and safe again after a repair', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  const { source } = move;
+  await source.item('updated', 'c').replace(strange('updated'));
+  await source.item('untouched', 'c').replace(strange('untouched'));
+  await source.item('deleted', 'c').delete();
+  await source.items.create(strange('extra'));
+  await move.target.item('updated', 't').replace(order('updated', { by: 'application' }));
+  await turns.run(1, 'catch-up');
+  expect((await source.item('updated', 'c').read<Order>()).resource).toMatchObject(strange('updated'));
+  expect(foundIn(turns)).toEqual(['deleted "deleted"', 'written "extra" "untouched" "updated"']);
+  const status = (await typed(move, 'status')).stdout;
+  expect(status).toMatch(/^NOT SAFE +another process has written to the source: /m);
+
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
+  expect(await move.documents(source)).toEqual(await move.documents(move.target));
+  expect((await typed(move, 'status')).stdout).not.toContain('NOT SAFE');
+  const back = await cosmig(
+    move,
+    'rollback',
+    '--writers-stopped',
+    '--quiet-for',
+    '1s',
+    '--watch-writes',
+    '1s',
+  );
+  expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
+}, 60_000);
+
+test('strangers: a write that no change of the target concerns -> found by the reverse stream, and the rollback refuses', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await change(move);
+  await turns.run(1, 'catch-up');
+  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  await move.source.item('untouched', 'c').replace(strange('untouched'));
+  await turns.run(1, 'catch-up');
+  expect(foundIn(turns)).toEqual(['written "untouched"']);
+  const status = JSON.parse((await typed(move, 'status', '--json')).stdout) as object;
+  expect(status).toMatchObject({ wayBack: { state: 'rollback-unsafe', returnWouldSucceed: false } });
+  const rollback = await cosmig(move, 'rollback', '--writers-stopped', '--quiet-for', '1s');
+  expect([rollback.code, rollback.stderr]).toEqual([
+    3,
+    expect.stringContaining('another process has written to the source'),
+  ]);
+  expect(rollback.stderr).not.toContain('stopping the writers');
+}, 60_000);
+
+test('strangers: ranges of the source split, and only cosmig writes -> nothing is found', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await change(move);
+  await turns.run(1, 'catch-up');
+  await move.admin.split('shop/orders');
+  await move.target.item('untouched', 't').replace(order('untouched', { by: 'application' }));
+  await turns.run(1, 'catch-up');
+  await turns.run(1, 'catch-up');
+  expect(foundIn(turns)).toEqual([]);
+  await move.source.item('kept', 'c').replace(strange('kept'));
+  await turns.run(1, 'catch-up');
+  expect(foundIn(turns)).toEqual(['written "kept"']);
 }, 60_000);
