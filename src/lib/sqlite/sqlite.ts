@@ -258,9 +258,12 @@ function readApplied(database: Database): AppliedRow[] {
       hint: 'give another path; nothing was changed',
     });
   }
-  return database
-    .prepare<[], AppliedRow>('SELECT number, database, file, sha256 FROM cosmig_schema ORDER BY number')
-    .all();
+  const rows = 'SELECT number, database, file, sha256 FROM cosmig_schema ORDER BY number';
+  try {
+    return database.prepare<[], AppliedRow>(rows).all();
+  } catch (error) {
+    throw asContentsError(error, database.name);
+  }
 }
 
 /** The contents of a file are not what cosmig has written. */

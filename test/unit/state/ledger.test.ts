@@ -219,6 +219,17 @@ describe('ledger', () => {
     expect(() => Ledger.openReadonly(path)).toThrow(/damaged/);
   });
 
+  test('a damaged table of migrations -> reported as damaged, also by a look', () => {
+    const path = somePath();
+    openLedger(path).close();
+    const database = openDatabase({ path });
+    database.exec('ALTER TABLE cosmig_schema RENAME COLUMN sha256 TO sha257');
+    database.close();
+    for (const open of [openLedger, Ledger.openReadonly, Ledger.peek]) {
+      expect(() => open(path)).toThrow(/is damaged/);
+    }
+  });
+
   test('contents that cosmig never writes -> reported as damaged', () => {
     const path = somePath();
     openLedger(path).close();
