@@ -157,7 +157,7 @@ export class Ledger {
       // This creates triggers, so it comes before the statements are prepared: after a new trigger SQLite prepares all
       // of them again.
       openTables(database, 'ledger');
-      const ledger = new Ledger(database, lock);
+      const ledger = new Ledger(withLazyStatements(database), lock);
       hold(ledger);
       ledger.#readSmallTables();
       ledger.#mark = ChangeMark.open(path, database);

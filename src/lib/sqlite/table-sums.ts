@@ -94,27 +94,28 @@ export function keepTableSums(database: Database): void {
   // Without the first pragma the temporary triggers could go to a file. Without the second one a row that another row
   // replaces would not be subtracted.
   const pragmas = 'PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = ON;';
-  const triggers = checksumsOf(database).flatMap(({ table, texts, numbers, isSame }) => {
-    const trigger = (event: string, rows: number, change: string): string =>
-      `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN
-         UPDATE table_sums SET row_count = row_count + ${rows}, sum = sum + ${change}, changes = changes + 1
-           ${event === 'INSERT' && isNumbered(database, table) ? ', last_number = max(last_number, NEW.rowid)' : ''}
-         WHERE name = '${table}';
-       END;`;
-    const [gone, come] = [
-      `(${texts('OLD.')} + ${numbers('OLD.')})`,
-      `(${texts('NEW.')} + ${numbers('NEW.')})`,
-    ];
-    // Most updates change numbers alone. Their texts are not summed again, because calling a function of JavaScript
-    // takes longer than the update.
-    const changed = `CASE WHEN ${isSame} THEN 0 ELSE ${texts('NEW.')} - ${texts('OLD.')} END`;
-    return [
-      trigger('INSERT', 1, come),
-      trigger('DELETE', -1, `-${gone}`),
-      trigger('UPDATE', 0, `${changed} + ${numbers('NEW.')} - (${numbers('OLD.')})`),
-    ];
-  });
+  const triggers = checksumsOf(database).flatMap((checksum) => triggersOf(checksum));
   database.exec(pragmas + triggers.join(''));
+}
+
+function triggersOf({ table, texts, numbers, isSame, isNumbered }: TableChecksum): string[] {
+  const trigger = (event: string, rows: number, change: string, more = ''): string =>
+    `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN
+       UPDATE table_sums SET row_count = row_count + ${rows}, sum = sum + ${change}, changes = changes + 1${more}
+       WHERE name = '${table}';
+     END;`;
+  const [gone, come] = [
+    `(${texts('OLD.')} + ${numbers('OLD.')})`,
+    `(${texts('NEW.')} + ${numbers('NEW.')})`,
+  ];
+  // Most updates change numbers alone. Their texts are not summed again, because calling a function of JavaScript
+  // takes longer than the update.
+  const changed = `CASE WHEN ${isSame} THEN 0 ELSE ${texts('NEW.')} - ${texts('OLD.')} END`;
+  return [
+    trigger('INSERT', 1, come, isNumbered ? ', last_number = max(last_number, NEW.rowid)' : ''),
+    trigger('DELETE', -1, `-${gone}`),
+    trigger('UPDATE', 0, `${changed} + ${numbers('NEW.')} - (${numbers('OLD.')})`),
+  ];
 }
 
 /** Returns how many times a row was changed since the file was created. */
@@ -178,7 +179,7 @@ function sumAgain(database: Database): void {
 }
 
 /** The query for the number of rows of a table, and the sum of their checksums. */
-function sumOf({ table, texts, numbers }: Omit<TableChecksum, 'isSame'>): string {
+function sumOf({ table, texts, numbers }: Pick<TableChecksum, 'table' | 'texts' | 'numbers'>): string {
   return `SELECT count(*) AS row_count, ifnull(sum(${texts('')} + ${numbers('')}), 0) AS sum FROM ${table}`;
 }
 
@@ -210,12 +211,6 @@ function numbersOf(database: Database): LastNumber[] {
     }));
 }
 
-/** Whether a table never uses a row number again. */
-function isNumbered(database: Database, table: string): boolean {
-  const [sql] = database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().all(table);
-  return /\bAUTOINCREMENT\b/i.test(String(sql));
-}
-
 /**
  * How SQLite computes the checksum of a row: the sum of `texts` and `numbers`. `of` is the prefix of a column, such as
  * `OLD.`.
@@ -228,10 +223,12 @@ interface TableChecksum {
   readonly numbers: (of: string) => string;
   /** Whether an update has left all texts and bytes as they were. */
   readonly isSame: string;
+  /** Whether the table never uses a row number again. */
+  readonly isNumbered: boolean;
 }
 
-/** The checksums of the schema that was last asked for. Opening a file asks several times. */
-let lastChecksums: { readonly schema: string; readonly checksums: readonly TableChecksum[] } | undefined;
+/** The checksums of each schema that a process has opened: one for each kind of file. */
+const knownChecksums = new Map<string, readonly TableChecksum[]>();
 
 /**
  * Returns the checksums of all tables, except SQLite's own tables, the list of migrations (which `migrate` checks), and
@@ -239,14 +236,17 @@ let lastChecksums: { readonly schema: string; readonly checksums: readonly Table
  */
 function checksumsOf(database: Database): readonly TableChecksum[] {
   const schema = schemaOf(database);
-  if (lastChecksums?.schema !== schema) lastChecksums = { schema, checksums: readChecksums(database) };
-  return lastChecksums.checksums;
+  const known = knownChecksums.get(schema);
+  if (known !== undefined) return known;
+  const checksums = readChecksums(database);
+  knownChecksums.set(schema, checksums);
+  return checksums;
 }
 
 function readChecksums(database: Database): TableChecksum[] {
   const columns = database
-    .prepare<[], { table: string; name: string; type: string }>(
-      `SELECT tables.name AS "table", columns.name, columns.type
+    .prepare<[], { table: string; sql: string; name: string; type: string }>(
+      `SELECT tables.name AS "table", tables.sql, columns.name, columns.type
        FROM main.sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
        WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
          AND tables.name NOT IN ('cosmig_schema', 'table_sums') ORDER BY tables.name, columns.cid`,
@@ -268,6 +268,7 @@ function readChecksums(database: Database): TableChecksum[] {
           : `cosmig_checksum(${texts.map((name) => of + name).join(', ')})`,
       numbers: (of) => ['0', ...numbers.map((name, n) => weighted(of + name, n))].join(' + '),
       isSame: ['TRUE', ...texts.map((name) => `OLD.${name} IS NEW.${name}`)].join(' AND '),
+      isNumbered: all.some(({ sql }) => /\bAUTOINCREMENT\b/i.test(sql)),
     };
   });
 }
