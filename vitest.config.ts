@@ -48,7 +48,9 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // Most tests wait for servers and for times that are the point of the test: with two workers, two cores are idle for
     // more than half of a run. Unit tests do not wait.
-    maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 8,
+    maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 10,
+    // The garbage of a request outlives the 16 MB that Node has for new objects: collecting it took a twelfth of a run.
+    execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [...projects, { name: 'alone', include: alone, isolate: true }].map(project),

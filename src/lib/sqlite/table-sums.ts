@@ -104,10 +104,7 @@ function triggersOf({ table, texts, numbers, isSame, isNumbered }: TableChecksum
        UPDATE table_sums SET row_count = row_count + ${rows}, sum = sum + ${change}, changes = changes + 1${more}
        WHERE name = '${table}';
      END;`;
-  const [gone, come] = [
-    `(${texts('OLD.')} + ${numbers('OLD.')})`,
-    `(${texts('NEW.')} + ${numbers('NEW.')})`,
-  ];
+  const [gone, come] = [`(${texts('OLD.')} + ${numbers('OLD.')})`, `(${texts('NEW.')} + ${numbers('NEW.')})`];
   // Most updates change numbers alone. Their texts are not summed again, because calling a function of JavaScript
   // takes longer than the update.
   const changed = `CASE WHEN ${isSame} THEN 0 ELSE ${texts('NEW.')} - ${texts('OLD.')} END`;

@@ -15,6 +15,7 @@ import { Rekey, rekeyPaths, type RekeyOptions, type TtlMode } from '../../../src
 import { must } from '../../../src/lib/assert.ts';
 import { draws } from '../../helpers/generated.ts';
 import { hashText } from '../../helpers/hash-text.ts';
+import { sized } from '../../helpers/nightly.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyNumber, anyString, anyText } from '../documents/generate.ts';
 
@@ -232,6 +233,9 @@ const hasRepeated = (json: string): boolean => {
   return repeated;
 };
 
+/** For each of four rules and eleven plans. */
+const DRAWN = sized({ daily: 60, nightly: 400 });
+
 /** Has every property that the keys are made of; few generated documents have them all. */
 const WHOLE = '{"id":"1","a":"x","b":"y","pk":"z"}';
 
@@ -257,7 +261,7 @@ describe.each(PLANS)('%o', (options) => {
         moved += 1;
         expect(here.json).toBe(stored(json));
       }),
-      { numRuns: draws(200), examples: [[WHOLE]] },
+      { numRuns: draws(DRAWN), examples: [[WHOLE]] },
     );
     expect(moved).toBeGreaterThan(0);
   });
@@ -278,7 +282,7 @@ describe.each(PLANS)('%o', (options) => {
         // A third turn changes nothing.
         expect(back.move(here.json).json).toBe(there.json);
       }),
-      { numRuns: draws(200), examples: [[first.move(WHOLE).json || WHOLE]] },
+      { numRuns: draws(DRAWN), examples: [[first.move(WHOLE).json || WHOLE]] },
     );
     expect(moved).toBeGreaterThan(0);
   });
@@ -293,7 +297,7 @@ describe.each(PLANS)('%o', (options) => {
         expect(tight(again.compared('source', json))).toBe(form);
         expect(tight(again.compared('target', there.json))).toBe(form);
       }),
-      { numRuns: draws(200) },
+      { numRuns: draws(DRAWN) },
     );
   });
 
@@ -304,7 +308,7 @@ describe.each(PLANS)('%o', (options) => {
         if (a.verdict !== 'moves' || b.verdict !== 'moves' || isSame(stored(one), stored(other))) return;
         expect(isSame(a.json, b.json)).toBe(false);
       }),
-      { numRuns: draws(100) },
+      { numRuns: draws(DRAWN) },
     );
   });
 });
