@@ -12,7 +12,7 @@ import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
 import { FILTERS } from '../src/keys/strategies/parse.ts';
 import { flagOf } from '../src/lib/flags.ts';
-import { PRICES } from '../src/plan/money/prices.ts';
+import { PRICES } from '../src/spec/money/prices.ts';
 import { estimate } from '../src/preflight/estimate.ts';
 import { REASONS } from '../src/state/dead-letters.ts';
 import { commandsIn, readAllDocs, readDocs, type Block } from './helpers/docs/doc-blocks.ts';

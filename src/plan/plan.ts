@@ -33,7 +33,7 @@ import {
 } from './candidates/candidate.ts';
 import { discover } from './candidates/discover.ts';
 import { firstSample } from './candidates/first-sample.ts';
-import type { Prices } from './money/prices.ts';
+import type { Prices } from '../spec/money/prices.ts';
 import { follow } from './observe/follow.ts';
 import { Observation } from './observe/observation.ts';
 import type { PassCost } from './reading/pass-cost.ts';

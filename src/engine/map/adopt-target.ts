@@ -69,7 +69,7 @@ function refusedCounts(
     `the target ${target.database}/${target.container} has ${pluralize(there, 'document')} that this ledger has not copied`,
     {
       why: `nothing was written; ${describeAdoption(counts)}${elsewhere === undefined ? '' : `; the target is reserved for the ledger ${elsewhere}, which must never be used again`}`,
-      hint: 'stop everything else that writes to the target, then run the same command with --yes: missing documents are copied, differing copies are replaced, copies whose document is not in the source are removed, and strangers stay',
+      hint: 'the source wins, so the application must be using it; stop everything else that writes to the target, then run the same command with --yes: missing documents are copied, differing copies are replaced, copies whose document is not in the source are removed, and strangers stay',
       details: { ...counts },
     },
   );

@@ -6,10 +6,11 @@
  *   leases, positions and session tokens in the new ledger -> the mark in the old one -> the first look at the documents
  */
 import { must } from '../../lib/assert.ts';
-import { LedgerError, NotReadyError } from '../../lib/errors.ts';
+import { NotReadyError } from '../../lib/errors.ts';
 import { MAP_INDEX } from '../../state/segments/map-store.ts';
 import type { MigrationSpec, TurnSpec } from '../../spec/migration-spec.ts';
 import { Ledger } from '../../state/ledger.ts';
+import { turnLost } from '../../state/turns/lost-turn.ts';
 import type { NewLease } from '../../state/leases.ts';
 import type { SessionToken } from '../../state/session-tokens.ts';
 import type { ClosedEnd, StoredTurn } from '../../state/turns/next-turn.ts';
@@ -94,12 +95,13 @@ function readBefore({ number, previous }: TurnSpec): Before {
 }
 
 /** Refuses to begin a turn a second time, or before the cutover has ended. */
-function refuseLost({ next, isSwitched }: Before, { ledger }: MigrationSpec, { previous }: TurnSpec): void {
+function refuseLost(
+  { next, isSwitched }: Before,
+  { ledger }: MigrationSpec,
+  { number, previous }: TurnSpec,
+): void {
   if (next.begunAtMs !== null) {
-    throw new LedgerError(`the ledger ${ledger} is missing, and changes were replicated with it`, {
-      why: `${previous} says that it had begun, and without it nothing knows how far the changes were replicated`,
-      hint: 'put the file back, or a copy of it that cosmig status --backup has written',
-    });
+    throw turnLost(ledger, { number, previous });
   }
   if (!isSwitched) {
     throw new NotReadyError('the last cutover is committed, and its remaining steps are not done', {

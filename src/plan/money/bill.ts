@@ -3,7 +3,7 @@
  * in every region of the account.
  */
 import type { Throughput } from '../../cosmos/container/throughput.ts';
-import type { Prices } from './prices.ts';
+import type { Prices } from '../../spec/money/prices.ts';
 
 /** What the limits of the service mean by a gigabyte. */
 export const GB = 1024 ** 3;

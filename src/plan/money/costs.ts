@@ -8,7 +8,7 @@ import { ruOf } from '../../cosmos/container/throughput.ts';
 import { formatCount } from '../../lib/counting.ts';
 import type { CostFigures } from '../result.ts';
 import { GB, storageCost, throughputCost, type Billing } from './bill.ts';
-import type { Prices } from './prices.ts';
+import type { Prices } from '../../spec/money/prices.ts';
 import { floorRu, roundUp } from './throughput-floor.ts';
 
 export interface CostParts {

@@ -6,7 +6,7 @@ import { parsePath } from '../../keys/path.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import type { KeyCandidate } from '../candidates/candidate.ts';
 import { throughputCost, type Billing } from '../money/bill.ts';
-import type { Prices } from '../money/prices.ts';
+import type { Prices } from '../../spec/money/prices.ts';
 import type { CandidateWorkload, QueryClass } from '../result.ts';
 import { classify, levelsOf, type Classified, type CandidateLevel } from './classify.ts';
 import type { WorkloadCall, Workload } from './workload.ts';

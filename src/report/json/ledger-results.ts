@@ -96,6 +96,14 @@ export const STATUS = is.object({
         ),
         lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
         ruPerSecond: is.object({ source: is.number(), target: is.number() }, 'on average since it is in use'),
+        moneyPerDay: is.object(
+          {
+            amount: is.number(),
+            currency: is.text(),
+            pricesOf: is.text('when the prices were read, YYYY-MM-DD'),
+          },
+          'for these RU/s, at the list price of manual throughput',
+        ),
       },
       'the way back after a cutover',
     ),

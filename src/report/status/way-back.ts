@@ -3,6 +3,7 @@
  * from the ledgers of the turns alone, as everything else in a status.
  */
 import { formatCount, pluralize } from '../../lib/counting.ts';
+import { PRICES } from '../../spec/money/prices.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { TurnState } from '../../state/turns/chain.ts';
 import { formatAge, formatDuration, formatTime, isoTime, type TextRow } from '../format.ts';
@@ -54,6 +55,7 @@ export function wayBackOf(
     const seconds = Math.max(1, (nowMs - Date.parse(status.began)) / 1000);
     return isShown ? Math.round(ru / seconds) : 0;
   };
+  const ruPerSecond = { source: perSecond(status.ru.source), target: perSecond(status.ru.target) };
   return {
     // In the words of the turn that is shown: it writes to its target.
     leadsTo: leadsBack(newest.number) === leadsBack(shown.number) ? 'target' : 'source',
@@ -63,8 +65,14 @@ export function wayBackOf(
     why,
     unsafe: reasonsUnsafe,
     lastStopMs,
-    ruPerSecond: { source: perSecond(status.ru.source), target: perSecond(status.ru.target) },
+    ruPerSecond,
+    moneyPerDay: { amount: moneyFor(ruPerSecond), currency: PRICES.currency, pricesOf: PRICES.date },
   };
+}
+
+/** Returns what so many RU/s cost in a day with manual throughput, at the list price. */
+function moneyFor({ source, target }: WayBackStatus['ruPerSecond']): number {
+  return Math.round((((source + target) * PRICES.manual * 24) / 100) * 100) / 100;
 }
 
 const NOT_BEGUN = 'nothing has been replicated in this direction yet';
@@ -88,7 +96,8 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
 /** Returns the rows of a way back. */
 export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
   if (wayBack === null) return [];
-  const { state, keptUntil, returnWouldSucceed, why, unsafe, lastStopMs, ruPerSecond, leadsTo } = wayBack;
+  const { state, keptUntil, returnWouldSucceed, why, unsafe, lastStopMs, ruPerSecond, moneyPerDay, leadsTo } =
+    wayBack;
   if (state === 'ended') return [['way back', 'ended by cosmig finish']];
   const untilMs = Date.parse(keptUntil);
   const leftMs = untilMs - nowMs;
@@ -111,7 +120,7 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
     ['return now', now],
     [
       'costs',
-      `${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average (${day} RU a day)`,
+      `${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`,
     ],
   ];
 }

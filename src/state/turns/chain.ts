@@ -2,10 +2,12 @@
  * The turns of a migration: its ledger, and the ledgers of the turns after it. Invariant: a turn exists only if the
  * commit of the turn before has left what it needs to begin.
  */
+import { existsSync } from 'node:fs';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { openToRead } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
 import { Ledger, UnmigratedLedger } from '../ledger.ts';
+import { turnLost } from './lost-turn.ts';
 import { NextTurnStore, type StoredTurn } from './next-turn.ts';
 
 /** One turn of a migration. */
@@ -33,6 +35,8 @@ export function readTurns(ledger: string): readonly [TurnState, ...TurnState[]] 
       turns.push({ number, ledger: path, hasBegun: false, isCommitted: false, from: next });
       break;
     }
+    if (next.begunAtMs !== null && !existsSync(path))
+      throw turnLost(path, { number, previous: turnPath(ledger, number - 1) });
     const read = readTurn(path, number);
     turns.push({ ...read.turn, from: next });
     next = read.next;

@@ -57,6 +57,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
     'A return would be refused now: no clean cosmig verify --reverse is on record.',
   );
   expect(inUse['ranges']).toMatch(/Target shop\/by-tenant .* Source shop\/orders /);
+  expect(unproven).toMatch(/RU a day, [\d.]+ USD at the list price/);
   const verify = await cosmig(move, 'verify', '--reverse');
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
   const proven = (await typed(move, 'status')).stdout;

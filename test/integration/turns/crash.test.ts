@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { readTurns } from '../../../src/state/turns/chain.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
+import { cosmig } from '../../helpers/migration/typed.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
 
 const order = (id: number, more: object = {}): Order => ({
@@ -74,6 +75,13 @@ test('turns: the ledger of a turn is lost -> refused, since changes were replica
   await using _closed = move;
   await turns.run(1, 'catch-up');
   rmSync(turns.parts(1).spec.ledger);
+  const typedIn = await cosmig(move, 'reverse', '--until-caught-up');
+  expect([typedIn.code, typedIn.stderr]).toEqual([
+    7,
+    expect.stringMatching(
+      /is missing, and changes were replicated[^]*with the two containers swapped, and --adopt-target/,
+    ),
+  ]);
   await expect(turns.run(1, 'catch-up')).rejects.toThrow('is missing, and changes were replicated with it');
 }, 60_000);
 

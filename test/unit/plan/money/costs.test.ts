@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { costsOf, type CostParts } from '../../../../src/plan/money/costs.ts';
-import { PRICES } from '../../../../src/plan/money/prices.ts';
+import { PRICES } from '../../../../src/spec/money/prices.ts';
 import { estimate } from '../../../../src/preflight/estimate.ts';
 
 const GB = 1024 ** 3;

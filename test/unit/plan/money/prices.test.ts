@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parsePrices, priceNote, PRICES } from '../../../../src/plan/money/prices.ts';
+import { parsePrices, priceNote } from '../../../../src/plan/money/prices.ts';
+import { PRICES } from '../../../../src/spec/money/prices.ts';
 
 test('a price file -> replaces what it names and keeps the rest', () => {
   const prices = parsePrices('\uFEFFdate: "2027-01-31"\nmanual: 0.009\ndiscount: 0.2', 'prices.yaml');

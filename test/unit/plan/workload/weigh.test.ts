@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parsePath } from '../../../../src/keys/path.ts';
 import { currentCandidate, parseCandidate } from '../../../../src/plan/candidates/candidate.ts';
-import { PRICES } from '../../../../src/plan/money/prices.ts';
+import { PRICES } from '../../../../src/spec/money/prices.ts';
 import { classify, levelsOf } from '../../../../src/plan/workload/classify.ts';
 import { conditionsOf } from '../../../../src/plan/workload/query/conditions.ts';
 import { weigh, type WeighParts } from '../../../../src/plan/workload/weigh.ts';
