@@ -20,12 +20,17 @@ export function lsnOf(token: string | undefined): number | undefined {
 /** What was seen of every range of one container. */
 export class SessionTokens {
   readonly #seen = new Map<string, Seen>();
+  /** Ranges whose tokens have changed since the last call of `takeNew`. */
+  readonly #new = new Set<string>();
 
   add(token: string | undefined): void {
     if (token === undefined) return;
     for (const [id, seen] of partsOf(token)) {
       const before = this.#seen.get(id);
-      this.#seen.set(id, before === undefined ? seen : merge(before, seen));
+      const after = before === undefined ? seen : merge(before, seen);
+      if (before !== undefined && isSame(before, after)) continue;
+      this.#seen.set(id, after);
+      this.#new.add(id);
     }
   }
 
@@ -45,9 +50,14 @@ export class SessionTokens {
     return { token: `${range.id}:${textOf({ ...own, lsn })}`, lsn };
   }
 
-  /** Returns one token for each range. */
-  each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
-    return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));
+  /** Returns one token for each range that has reported something new since the last call. */
+  takeNew(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
+    const fresh = [...this.#new].flatMap((rangeId) => {
+      const seen = this.#seen.get(rangeId);
+      return seen === undefined ? [] : [{ rangeId, token: `${rangeId}:${textOf(seen)}` }];
+    });
+    this.#new.clear();
+    return fresh;
   }
 
   #join(ids: readonly string[]): string | undefined {
@@ -82,6 +92,12 @@ function merge(one: Seen, other: Seen): Seen {
   const regions = new Map(one.regions);
   for (const [name, at] of other.regions) regions.set(name, Math.max(at, regions.get(name) ?? at));
   return { version: one.version, lsn: Math.max(one.lsn, other.lsn), regions };
+}
+
+function isSame(one: Seen, other: Seen): boolean {
+  if (one.version !== other.version || one.lsn !== other.lsn) return false;
+  if (one.regions.size !== other.regions.size) return false;
+  return [...one.regions].every(([name, at]) => other.regions.get(name) === at);
 }
 
 function textOf({ version, lsn, regions }: Seen): string {

@@ -13,7 +13,6 @@ type CountedSide = Pick<Side, 'sessions' | 'governor'>;
 export class RunTotals {
   readonly #source: CountedSide;
   readonly #target: CountedSide;
-  readonly #kept = { source: new Map<string, string>(), target: new Map<string, string>() };
   readonly #counted = { ruSource: 0, ruTarget: 0, throttled: 0 };
 
   constructor(source: CountedSide, target: CountedSide) {
@@ -23,14 +22,14 @@ export class RunTotals {
 
   /** Returns the new session tokens of the source. Every INTENT records them. */
   newTokens(): readonly SessionToken[] {
-    return newest(this.#source, this.#kept.source);
+    return this.#source.sessions.takeNew();
   }
 
   /** Returns what every COMMIT records: new session tokens of both sides, new costs, and these counts. */
   alongside(counts: Counts): Alongside {
     return {
       tokens: this.newTokens(),
-      targetTokens: newest(this.#target, this.#kept.target),
+      targetTokens: this.#target.sessions.takeNew(),
       counters: { ...counts, ...this.#newCosts() },
     };
   }
@@ -46,10 +45,4 @@ export class RunTotals {
     counted.throttled += throttled;
     return { ruSource, ruTarget, throttled };
   }
-}
-
-function newest({ sessions }: CountedSide, kept: Map<string, string>): readonly SessionToken[] {
-  const fresh = sessions.each().filter(({ rangeId, token }) => kept.get(rangeId) !== token);
-  for (const { rangeId, token } of fresh) kept.set(rangeId, token);
-  return fresh;
 }

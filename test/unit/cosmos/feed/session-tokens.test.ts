@@ -29,7 +29,7 @@ test.each([
   sessions.add(other);
   expect(
     sessions
-      .each()
+      .takeNew()
       .map(({ token }) => token)
       .join(),
   ).toBe(newest);
@@ -56,4 +56,16 @@ test.each([
   const sessions = new SessionTokens();
   sessions.add(seen);
   expect(sessions.beyond(range, more)).toEqual({ token, lsn });
+});
+
+test('tokens that were taken -> taken again only when their range has come further', () => {
+  const sessions = new SessionTokens();
+  sessions.add('0:1#5#4=8,1:-1#9');
+  expect(sessions.takeNew().map(({ rangeId }) => rangeId)).toEqual(['0', '1']);
+  sessions.add('0:1#5#4=8');
+  sessions.add('0:1#3#4=7,1:-1#9');
+  expect(sessions.takeNew()).toEqual([]);
+  sessions.add('0:1#5#4=9,1:-1#9');
+  expect(sessions.takeNew()).toEqual([{ rangeId: '0', token: '0:1#5#4=9' }]);
+  expect(sessions.of({ id: '1', parents: [] })).toBe('1:-1#9');
 });
