@@ -32,6 +32,8 @@ const containers = new Map<string, Container>();
 const pages = new Pages();
 const shape = new Shape();
 const replies: (Buffer | undefined)[] = [];
+/** How many batches were taken: the LSN of a range rises with each write, and with it the session token of a reply. */
+let batches = 0;
 let endpoint = '';
 
 function containerOf(name: string): Container | undefined {
@@ -180,9 +182,10 @@ function takeBatch(request: IncomingMessage, response: ServerResponse): void {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     const range = header(request, 'x-ms-documentdb-partitionkeyrangeid') ?? '0';
+    batches += 1;
     const common = {
       'content-type': 'application/json',
-      'x-ms-session-token': `${range}:-1#${FIRST_LSN + 1}`,
+      'x-ms-session-token': `${range}:-1#${FIRST_LSN + batches}`,
     };
     const { count, reads } = countOperations(chunks, shape);
     if (reads) {

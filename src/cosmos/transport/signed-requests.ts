@@ -16,8 +16,13 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpAddress, HttpRequest } from './http-connection.ts';
 
-/** How long a signature is used: far less than the 15 minutes for which the service accepts its date. */
-const USED_FOR_MS = 5000;
+/**
+ * How long a signature is used: far less than the 15 minutes for which the service accepts its date. After RENEWED_AFTER_MS
+ * one request gets a new one from the SDK, while the others still use the old one: otherwise hundreds of requests would
+ * pass through the SDK at once, each with a new connection.
+ */
+const RENEWED_AFTER_MS = 5000;
+const USED_FOR_MS = 10_000;
 
 /** The headers that differ from request to request of one kind. A header that is undefined is not sent. */
 export interface Differing {
@@ -54,6 +59,7 @@ export class SignedRequest {
   readonly #address: HttpAddress;
   readonly #head: string;
   readonly #signedMs: number;
+  #isRenewed = false;
   /** The date of the signature, as it is sent. */
   readonly date: string | undefined;
 
@@ -67,8 +73,12 @@ export class SignedRequest {
     this.date = headers.get(DATE);
   }
 
-  isFresh(nowMs: number): boolean {
-    return nowMs < this.#signedMs + USED_FOR_MS;
+  /** Whether a request may use the signature. One request may not as soon as it is due to be renewed, to renew it. */
+  mayBeUsed(nowMs: number): boolean {
+    const ageMs = nowMs - this.#signedMs;
+    const renews = ageMs >= RENEWED_AFTER_MS && !this.#isRenewed;
+    this.#isRenewed ||= renews;
+    return !renews && ageMs < USED_FOR_MS;
   }
 
   /** Returns the request with this body and these headers, as it is sent. */
@@ -105,7 +115,7 @@ export class SignedRequests {
 
   find(kind: string): SignedRequest | undefined {
     const known = this.#kinds.get(kind);
-    return known?.isFresh(this.#clock.monotonicMs()) === true ? known : undefined;
+    return known?.mayBeUsed(this.#clock.monotonicMs()) === true ? known : undefined;
   }
 
   keep(kind: string, request: PipelineRequest): void {

@@ -9,12 +9,15 @@ import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying } from '../../cosmos/load/retry.ts';
 import { ServiceError } from '../../lib/errors.ts';
-import { group } from '../../lib/group.ts';
+import { forEachConcurrently } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
 import type { DeleteMode } from '../../state/migration.ts';
 import type { AnchoredRange } from '../../state/turns/next-turn.ts';
 import type { RunContext } from '../context.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
+
+/** The most anchors that are taken at once: each request of many at once would open a connection of its own. */
+const ANCHORS_AT_ONCE = 32;
 
 /** The part of a lease that its anchor gives. */
 type Anchors = Pick<AnchoredRange, 'restartPosition' | 'avadPosition' | 'anchor'>;
@@ -56,13 +59,14 @@ export async function anchorRanges(
     const { list } = ranges;
     const anchored: AnchoredRange[] = [];
     try {
-      await group(signal, async (members) => {
-        for (const range of list) {
-          members.start(async (inner) => {
-            const anchors = await prime(context, { ...anchoring, range: wholeOf(range) }, inner);
-            anchored.push({ rangeId: range.id, min: range.min, max: range.max, ...anchors });
-          });
-        }
+      await forEachConcurrently(list, {
+        limit: ANCHORS_AT_ONCE,
+        signal,
+        work: async (range, inner) => {
+          const anchors = await prime(context, { ...anchoring, range: wholeOf(range) }, inner);
+          anchored.push({ rangeId: range.id, min: range.min, max: range.max, ...anchors });
+          return [];
+        },
       });
       return anchored.toSorted((a, b) => (a.min < b.min ? -1 : 1));
     } catch (error) {
