@@ -71,7 +71,10 @@ export class ServiceWaits {
     const nowMs = this.#clock.monotonicMs();
     for (const [side, { wait, sinceMs, untilMs }] of this.#retries) {
       if (nowMs > untilMs + REQUEST_GRACE_MS || nowMs - sinceMs < REPORT_AFTER_MS) continue;
-      return `the ${side}: ${wait.trouble.what}`;
+      // People know throttling by its name. Of other trouble, the answer says more.
+      return wait.reason === 'throttled'
+        ? `throttled by the ${side} (${Math.round((nowMs - sinceMs) / 1000)} s)`
+        : `the ${side}: ${wait.trouble.what}`;
     }
     return this.#longest('target', target) ?? this.#longest('source', source);
   }

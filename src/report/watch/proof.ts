@@ -26,10 +26,11 @@ function comparison({ comparing }: MigrationFacts): Markup | null {
   const { stage, source, target, open, oldestOpenMs, waitsFor, expected, ru, throttled, requests } =
     comparing;
   const openFor = oldestOpenMs === null ? '' : `, the oldest for ${formatAge(oldestOpenMs)}`;
+  // What a comparison of changes has read is a part of all documents when it is done.
+  const end = stage === 'rechecking' ? null : expected;
   const side = (name: string, documents: number): Markup => {
-    const of =
-      expected === null ? '' : `, ${formatPercent(documents, expected)} of about ${formatCount(expected)}`;
-    return markup`<div><dt>${name}</dt><dd><b>${formatCount(documents)}</b> <span class="muted">read${of}</span>${expected === null ? null : meter(documents, { end: expected, tone: 'k2' })}</dd></div>`;
+    const of = end === null ? '' : `, ${formatPercent(documents, end)} of about ${formatCount(end)}`;
+    return markup`<div><dt>${name}</dt><dd><b>${formatCount(documents)}</b> <span class="muted">read${of}</span>${end === null ? null : meter(documents, { end, tone: 'k2' })}</dd></div>`;
   };
   const looked =
     stage === 'rechecking'

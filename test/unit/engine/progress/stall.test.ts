@@ -47,6 +47,16 @@ describe('stall: what a run waits for', () => {
     );
   });
 
+  test('a side throttles reads again and again -> named, with how long', () => {
+    const clock = new VirtualClock();
+    const waits = new ServiceWaits(clock);
+    const wait = { reason: 'throttled', delayMs: 3000, attempt: 1, lastedMs: 0, trouble } as const;
+    waits.record('source', wait);
+    clock.advance(3000);
+    waits.record('source', { ...wait, attempt: 2 });
+    expect(waits.current([])).toBe('throttled by the source (3 s)');
+  });
+
   test('a side retries again and again -> reported until it answers', () => {
     const clock = new VirtualClock();
     const waits = new ServiceWaits(clock);
