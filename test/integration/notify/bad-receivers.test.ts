@@ -3,8 +3,9 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selfSignedCertificate } from '../../../src/emulator/http/certificate.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
+import { fastClock } from '../../helpers/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { cosmig, envOf, start, withSpec } from '../../helpers/migration/typed.ts';
 import { briefly, NotificationReceiver } from '../../helpers/notify/receiver.ts';
@@ -27,12 +28,19 @@ afterAll(async () => {
 
 const CATCH_UP = ['tail', '--until-caught-up', '--json'];
 
+/** The seconds that a run waits for a receiver pass five times as fast. */
+function hasty(): Clock {
+  const fast = fastClock(5);
+  return { ...fast, sleep: (delayMs, signal) => systemClock.sleep(delayMs / 5, signal) };
+}
+
 async function catchUp(
   env: Readonly<Record<string, string>>,
   argv: readonly string[] = CATCH_UP,
+  clock: Clock = systemClock,
 ): Promise<Ran> {
   await move.put({ id: '1', customerId: 'c1', tenantId: 't1', at: systemClock.now() });
-  return runCosmig(withSpec(argv), { env: { ...envOf(move), ...env }, clock: systemClock });
+  return runCosmig(withSpec(argv), { env: { ...envOf(move), ...env }, clock });
 }
 
 /** The warnings of a run, and what is not about notifications. */
@@ -68,7 +76,8 @@ test('notify: a receiver that is down -> the run is done, and warns once', async
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise<void>((resolve) => void server.close(() => resolve()));
-  const ran = await catchUp({ COSMIG_NOTIFY: `http://user:hidden@127.0.0.1:${port}/hidden?hidden` });
+  const env = { COSMIG_NOTIFY: `http://user:hidden@127.0.0.1:${port}/hidden?hidden` };
+  const ran = await catchUp(env, CATCH_UP, hasty());
   expect(outcomeOf(ran)).toEqual(
     unharmed(
       /^a notification was not delivered to http:\/\/127\.0\.0\.1:\d+: it was too slow at the end of the run; the run does not need it$/,
@@ -89,7 +98,8 @@ test.each([
   async (_what, _which, answer, command) => {
     await using receiver = await NotificationReceiver.open();
     receiver.answer = answer;
-    const ran = await catchUp({ COSMIG_NOTIFY: receiver.url, COSMIG_NOTIFY_COMMAND: command });
+    const env = { COSMIG_NOTIFY: receiver.url, COSMIG_NOTIFY_COMMAND: command };
+    const ran = await catchUp(env, CATCH_UP, hasty());
     const [url, ofCommand] = [
       / http:\/\/127.0.0.1:\d+: it was too slow/,
       / the command of --notify-command: /,
@@ -129,7 +139,7 @@ test('notify: a receiver whose certificate is not trusted -> it gets nothing, un
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
   try {
     const { port } = server.address() as AddressInfo;
-    const ran = await catchUp({ COSMIG_NOTIFY: `https://127.0.0.1:${port}/hidden` });
+    const ran = await catchUp({ COSMIG_NOTIFY: `https://127.0.0.1:${port}/hidden` }, CATCH_UP, hasty());
     expect(outcomeOf(ran)).toEqual(unharmed(/ https:\/\/127\.0\.0\.1:\d+: /));
     // 0.0.0.0 stands for another machine: cosmig does not know that it leads here.
     for (const host of ['0.0.0.0', '127.0.0.1']) {
