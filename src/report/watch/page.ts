@@ -138,7 +138,7 @@ export function watchPage(
 <meta name="color-scheme" content="light dark"/><meta name="referrer" content="no-referrer"/>
 <title>${titleOf(facts)} · ${nameOf(facts)}</title>
 <style>${new Markup(WATCH_STYLE)}</style></head>
-<body><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name" id="name">${new Markup(parts['name'] ?? '')}</p></header>
+<body class="${live ? '' : 'still'}"><div class="page"><header><p class="over">cosmig ${live ? 'watch' : 'status'}</p><p class="name" id="name">${new Markup(parts['name'] ?? '')}</p></header>
 <main>${[
     part('now'),
     part('work'),

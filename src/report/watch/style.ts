@@ -127,6 +127,8 @@ main{display:block}
 
 /** What only the report of cosmig status has. */
 const REPORT = `
+/* Nothing on it changes, so no space is kept free. */
+.still .figure,.still .headline,.still #moved,.still #proof{min-height:0}
 .spread,.strip{display:block;overflow:visible}
 .spread text{font-size:13px;font-weight:650;fill:var(--tone);font-variant-numeric:tabular-nums}
 .bar{stroke:var(--card);stroke-width:1}

@@ -69,10 +69,16 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
       .map((part) => [part.id, part.getBoundingClientRect().top + scrollY]))`);
   };
 
-  /** Waits until the page shows this by itself, and looks at it on every screen. */
-  const shows = async (selector: string, wanted: string | RegExp): Promise<void> => {
+  /** Waits until the page shows this by itself. */
+  const sees = async (selector: string, wanted: string | RegExp): Promise<void> => {
     const what = `${selector} to show ${String(wanted)}`;
     await until(async () => (await textOf(selector)).search(wanted) >= 0, { what, timeoutMs: 30_000 });
+  };
+
+  /** Waits for it, and looks at the whole page on every screen. */
+  const shows = async (selector: string, wanted: string | RegExp): Promise<void> => {
+    await sees(selector, wanted);
+    const what = `${selector} with ${String(wanted)}`;
     for (const screen of SCREENS) {
       await page.show(screen);
       expect(await page.evaluate('document.documentElement.scrollWidth'), what).toBe(screen.width);
@@ -88,9 +94,9 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await putAll(move, orders);
     expect((await cosmig(move, 'copy')).code).toBe(0);
     await shows('h1', /^No run since \d\d:\d\d UTC$/);
-    await shows('.stages .here', 'Tail');
-    await shows('#work', /300/);
-    await shows('#events', 'The copy is complete');
+    await sees('.stages .here', 'Tail');
+    await sees('#work', /300/);
+    await sees('#events', 'The copy is complete');
 
     const tail = start(move, 'tail');
     await shows('h1', 'Replicating changes');
@@ -100,33 +106,33 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     const before = await partitions();
     await move.admin.split('shop/orders');
     await until(async () => (await partitions()) > before, { what: 'the split to be shown' });
-    await shows('#ranges .tile title', 'new from a split or a merge');
+    await sees('#ranges .tile title', 'new from a split or a merge');
 
     await move.admin.faults([
       { match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 429, retryAfterMs: 1000 } },
     ]);
     await putAll(move, orders.slice(0, 40));
     await shows('.headline.wait', /It waits: throttled by the target \(range \d+, \d+ s\)\./);
-    await shows('.figure.caution', /Target, RU\/s.*throttled (once|[1-9]\d* times)/);
-    await shows('#work', /[1-9]\d* in flight, the oldest for \d/);
+    await sees('.figure.caution', /Target, RU\/s.*throttled (once|[1-9]\d* times)/);
+    await sees('#work', /[1-9]\d* in flight, the oldest for \d/);
     await until(async () => page.evaluate(`document.querySelector('#ranges .rest') !== null`), {
       what: 'a partition that rests',
     });
     expect(await tops()).toEqual(before429);
     await move.admin.calm();
-    await shows('.headline.good', 'cosmig tail is running.');
-    await shows('#work', 'none in flight');
+    await sees('.headline.good', 'cosmig tail is running.');
+    await sees('#work', 'none in flight');
     expect(await tops()).toEqual(before429);
-    await shows('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
+    await sees('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
     tail.kill('SIGKILL');
     await tail.ended;
     await shows('h1', 'cosmig tail was killed or crashed');
     expect((await cosmig(move, 'cutover', '--writers-stopped')).code).toBe(3);
     await shows('h1', /^cosmig cutover failed at /);
-    await shows('.headline.alarm p', 'No clean verification on record.');
+    await sees('.headline.alarm p', 'No clean verification on record.');
 
     expect((await cosmig(move, 'verify')).code).toBe(0);
-    await shows('#proof', 'Both sides were equal');
+    await sees('#proof', 'Both sides were equal');
     await shows('#ranges .tile text', /\d+ documents/);
     expect((await cosmig(move, 'cutover', '--on-fence', 'false')).code).toBe(3);
     await shows('h1', 'The cutover backed out');
@@ -134,9 +140,9 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
       (await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s')).code,
     ).toBe(0);
     await shows('h1', 'The target is in use');
-    await shows('#cutover', 'Committed; the writers were stopped for');
-    await shows('.steps', /comparing/);
-    await shows('#history', /Since the beginning/);
+    await sees('#cutover', 'Committed; the writers were stopped for');
+    await sees('.steps', /comparing/);
+    await sees('#history', /Since the beginning/);
 
     expect(await page.evaluate('window.wasLoaded')).toBe(true);
     expect(await page.evaluate('document.title')).toBe(
