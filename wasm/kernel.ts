@@ -1,6 +1,6 @@
 /**
  * The loops over bytes that take most of the time: the scan of a page, and what is made of its rows. Written in
- * AssemblyScript and compiled by `npm run build` to dist/documents/kernel.wasm. Only src/documents/wasm-kernel.ts calls
+ * AssemblyScript and compiled by `npm run build` to dist/documents/kernel.wasm. Only the files of src/documents/kernel call
  * this code; src/documents/name-tree.ts explains the tables. Tests compare the scan with a plain implementation,
  * test/unit/documents/plain-walk.ts.
  *
@@ -22,6 +22,8 @@ import {
 } from './hash';
 
 export { hash, hashLong };
+export { addRecord, forgetKeys, keysAreFull } from './known-keys';
+export { lookRows, packRows } from './pack';
 export { rowKeys } from './row-keys';
 
 // The numbers of the faults. Their texts are in src/documents/page-error.ts.

@@ -8,7 +8,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';
-import { DEPTH_MAX } from './wasm-kernel.ts';
+import { DEPTH_MAX } from './kernel/scan-kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { STORED_PROPERTIES } from './system-properties.ts';
 

@@ -10,7 +10,7 @@
  * and content. If copies must expire together with their originals, the caller adds one more word: the instant at which
  * the document expires (verify/pass/expiry.ts).
  */
-import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
+import { packNodes, type AskedOfRows } from './kernel/scan-kernel.ts';
 import { lsnMissing } from './page-error.ts';
 import type { PageScan } from './page-scan.ts';
 

@@ -2,7 +2,7 @@
  * Hashes of 128 bits, in three forms: four words of 32 bits while a page is read; 16 bytes in the ledger, each word
  * with its high byte first, so that the bytes sort like the words; and a short string as the key of a Map.
  */
-import { hashKernel } from './wasm-kernel.ts';
+import { hashKernel } from './kernel/hash-kernel.ts';
 
 /** How many words of 32 bits a hash has. */
 export const HASH_WORDS = 4;

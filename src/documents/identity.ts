@@ -13,7 +13,8 @@
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
-import { hashKernel, packNodes, type PackedNodes } from './wasm-kernel.ts';
+import { hashKernel } from './kernel/hash-kernel.ts';
+import { packNodes, type PackedNodes } from './kernel/scan-kernel.ts';
 import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
@@ -74,6 +75,11 @@ export class IdentityHasher {
     } else if (value === undefined) this.#word(MISSING);
     else if (value === null) this.#word(NULL);
     else this.#word(value ? TRUE : FALSE);
+  }
+
+  /** Returns a copy of the bytes that stand for all added values in the input of the hash. */
+  bytes(): Uint8Array {
+    return this.#kernel.bytes.slice(this.#kernel.start, this.#end);
   }
 
   /** Writes the hash of all added values as four words to `out[at]`. */

@@ -8,8 +8,14 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
-import { ROW_HEAD, scanKernel } from './wasm-kernel.ts';
-import type { AskedOfKeys, AskedOfRows, KernelColumns, KernelEntries, PackedNodes } from './wasm-kernel.ts';
+import { ROW_HEAD, scanKernel } from './kernel/scan-kernel.ts';
+import type {
+  AskedOfKeys,
+  AskedOfRows,
+  KernelColumns,
+  KernelEntries,
+  PackedNodes,
+} from './kernel/scan-kernel.ts';
 import { nameTree, want, wanted, type NameTree, type Wanted } from './name-tree.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { STORED_PROPERTIES, SYSTEM_PROPERTIES } from './system-properties.ts';

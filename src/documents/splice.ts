@@ -168,6 +168,21 @@ export class Adder {
     return this.#planObject(row, this.#scan.nodes.document, this.#branches, { values, edits });
   }
 
+  /** The nodes that a document lacks if it has none of the properties, nor an object around one. */
+  get nodes(): readonly number[] {
+    return this.#branches.map(({ node }) => node);
+  }
+
+  /**
+   * Returns the JSON text of the members that `plan` adds to a document without a value at any of `nodes`. Undefined if a
+   * value is copied from the document.
+   */
+  members(values: ReadonlyArray<Scalar | undefined>): string | undefined {
+    if (this.#paths.some(({ from }) => from !== undefined)) return undefined;
+    const members = this.#branches.map((branch) => this.#memberOf(0, branch, values));
+    return members.filter((member) => member !== '').join(',');
+  }
+
   #planObject(row: number, object: number, branches: readonly Branch[], job: Job): Path | undefined {
     const scan = this.#scan;
     let added = '';

@@ -73,6 +73,8 @@ export interface ContextParts {
   readonly onPoint: (point: CrashPoint) => void;
   /** Whether the operator asked to replace what other processes have written: `verify --repair`. */
   readonly overwrites?: boolean | undefined;
+  /** False: each document of the copy is read value by value. Only tests ask for that. */
+  readonly packsPages?: boolean | undefined;
   /** Called when a request waits before it is sent again. */
   readonly onWait: (side: SideName, wait: Wait) => void;
 }
@@ -111,6 +113,7 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     deletes,
     unique,
     checksCopies: spec.turn !== undefined && parts.overwrites !== true,
+    packsPages: parts.packsPages !== false,
     expires: source.defaultTtl !== null,
     sourceSide,
     targetSide,

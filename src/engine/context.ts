@@ -35,6 +35,8 @@ export interface RunContext {
   readonly unique: UniqueKeys;
   /** Whether a copy that another process has changed is left as it is: in turns after the first one. */
   readonly checksCopies: boolean;
+  /** Whether the kernel packs the plain documents of the copy. Always true, except in tests that compare both paths. */
+  readonly packsPages: boolean;
   /** Whether documents of the source may expire. */
   readonly expires: boolean;
   readonly sourceSide: Side;

@@ -62,6 +62,8 @@ export interface RunParts {
   /** Called about once a second, and at the end. */
   readonly onSnapshot?: (snapshot: RunSnapshot) => void;
   readonly timing?: Partial<Timing>;
+  /** False: each document of the copy is read value by value. Only tests ask for that. */
+  readonly packsPages?: boolean;
   readonly onPoint?: (point: CrashPoint) => void;
 }
 
@@ -251,6 +253,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
         stopping,
         onPoint,
         overwrites: parts.overwrites,
+        packsPages: parts.packsPages,
         onWait: (side, wait) => waits.record(side, wait),
       });
       const onSnapshot = (snapshot: RunSnapshot): void => {

@@ -13,7 +13,7 @@ import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
 import type { Remover } from './remover.ts';
 import { Adder, Edits, spliceDocument, type AddedPath, type DocumentOutput } from '../documents/splice.ts';
-import { assert } from '../lib/assert.ts';
+import { assert, must } from '../lib/assert.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache } from './key-cache.ts';
@@ -89,7 +89,20 @@ interface KnownKey {
   effectiveKey: string | undefined;
 }
 
+/** What all documents share that have the same values in the inputs of the plan. */
+export interface SharedKey {
+  readonly key: readonly KeyComponent[];
+  readonly effectiveKey: string;
+  /** The JSON text of the members that are added at the end of the document; empty if there are none. */
+  readonly added: string;
+}
+
 export class Rekey {
+  /**
+   * A row without a value at any of these nodes has a target document that is made of its own bytes and a SharedKey.
+   * Undefined: no row is that simple.
+   */
+  readonly emptyNodes: readonly number[] | undefined;
   /** Eight 32-bit words: four of the last read row's identity and, if the row moves, four of its slot. */
   readonly hashes = new Uint32Array(8);
   /** The target key of the row read last, level by level, if the row moves. */
@@ -137,6 +150,9 @@ export class Rekey {
     this.#added = added.map(() => undefined);
     this.#additions = plan.back === undefined ? this.#added : plan.additionPaths.map(() => undefined);
     if (plan.back !== undefined) this.#remover = removerOf(scan, plan);
+    const expireByDefault = ttl.mode === 'remaining' && ttl.defaultTtl > 0;
+    const isSimple = this.#remover === undefined && !expireByDefault && this.#membersToAdd() !== undefined;
+    this.emptyNodes = isSimple ? (this.#adder?.nodes ?? []) : undefined;
   }
 
   /** Reads a row of the last scan. `nowTs`, the service's time in seconds, decides what has expired. */
@@ -164,6 +180,22 @@ export class Rekey {
     if (size > DOCUMENT_BYTES_MAX)
       return this.#refuse('too-large', `${size} bytes are more than the service stores`);
     return 'moves';
+  }
+
+  /**
+   * Returns what a row shares with all rows that have the same values in the inputs of the plan; undefined if they are
+   * refused. Precondition: the row has no value at any of `emptyNodes`.
+   */
+  shared(row: number): SharedKey | undefined {
+    this.#row = row;
+    this.#added.fill(undefined);
+    if (this.#readKey() !== undefined) return undefined;
+    const added = must(this.#membersToAdd(), 'a simple row gets no value of its own');
+    return { key: this.key, effectiveKey: this.effectiveKey(), added };
+  }
+
+  #membersToAdd(): string | undefined {
+    return this.#adder === undefined ? '' : this.#adder.members(this.#added);
   }
 
   /** Returns the effective key that the row read last gets in the target. */

@@ -9,12 +9,13 @@ import { apply, type CopiedTurn } from '../apply/apply.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
 import type { RunContext } from '../context.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
-import type { CopyOperation, FlatPage } from './flat-page.ts';
+import type { CopiedPage } from './copied-page.ts';
+import type { CopyOperation } from './copy-operation.ts';
 
 interface CopyPageParts {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
-  readonly copied: FlatPage;
+  readonly copied: CopiedPage;
 }
 
 export class CopyPage {
@@ -28,7 +29,7 @@ export class CopyPage {
   async begin(): Promise<void> {
     const { context, unit, copied } = this.#parts;
     const { sequencer, pending, slots, signal } = context;
-    const { count, hashes, others, indexId, parts, outcomes } = copied;
+    const { count, others, indexId, parts, outcomes } = copied;
     unit.count('documentsRead', copied.documents);
     unit.count('documentsSkipped', copied.present);
     unit.count('longIntegers', copied.longIntegers);
@@ -37,9 +38,11 @@ export class CopyPage {
     for (let entry = 0; entry < count; entry += 1) {
       while (!sequencer.mayEnter) await sequencer.untilMayEnter(signal);
       const operation = copied.operation(entry, this);
-      sequencer.admit(operation, hashes, entry * 8, 2);
+      const words = copied.wordsOf(entry);
+      const hashAt = copied.hashAt(entry);
+      sequencer.admit(operation, words, hashAt, 2);
       // If a document has to wait for its locks, or may have a row, it is perhaps not new.
-      if (operation.state !== 'held' || pending.filter.mayHave(hashes, entry * 8))
+      if (operation.state !== 'held' || pending.filter.mayHave(words, hashAt))
         this.#takeSlowPath(entry, { turn: operation });
       else slots.dispatcher.add(operation);
     }

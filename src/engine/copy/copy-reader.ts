@@ -12,7 +12,8 @@ import type { RunContext } from '../context.ts';
 import { versionPaths, VersionReader } from '../tail/source-version.ts';
 import { MAP_INDEX } from '../../state/segments/map-store.ts';
 import { MappedDocuments } from '../map/mapped-documents.ts';
-import { FlatPage } from './flat-page.ts';
+import { CopiedPage } from './copied-page.ts';
+import { PlainRows } from './plain-rows.ts';
 import type { RowFilter } from './row-filter.ts';
 
 export interface PageOptions {
@@ -23,13 +24,14 @@ export interface PageOptions {
   readonly indexId: number;
 }
 
-/** How many unused flat pages are kept for reuse. More pages are hardly ever in flight. */
+/** How many unused pages are kept for reuse. More pages are hardly ever in flight. */
 const IDLE_MAX = 64;
 
 /** The parts of a run that the reader uses. */
 type ReaderContext = Pick<RunContext, 'plan' | 'versions'> & {
   readonly pending: Pick<RunContext['pending'], 'rowOf'> & { readonly filter: Pick<RowFilter, 'mayHave'> };
   readonly ledger: Pick<RunContext['ledger'], 'isIndexed'>;
+  readonly packsPages: boolean;
 };
 
 export class CopyReader {
@@ -37,9 +39,11 @@ export class CopyReader {
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
   readonly #segment = new SegmentBuilder();
-  /** The nodes of the values that name a document, and last the node of its etag. */
+  /** The nodes of the values that name a document. */
   readonly #names: readonly number[];
-  readonly #idle: FlatPage[] = [];
+  /** Undefined if no row can be plain. */
+  readonly #plain: PlainRows | undefined;
+  readonly #idle: CopiedPage[] = [];
   /** The map of a target that others have filled; undefined if this migration began with an empty target. */
   readonly #mapped: MappedDocuments | undefined;
 
@@ -47,22 +51,34 @@ export class CopyReader {
     this.#context = context;
     this.#scan = latestVersionScan(versionPaths(context.versions));
     this.#versions = new VersionReader(this.#scan, context.versions);
-    const { id, etag } = this.#scan.nodes;
-    this.#names = [id, ...context.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
+    const { plan, versions } = context;
+    const nodeAt = (path: readonly string[]): number => this.#scan.nodeAt(path);
+    this.#names = [this.#scan.nodes.id, ...plan.sourcePaths.map(nodeAt)];
     this.#mapped = context.ledger.isIndexed(MAP_INDEX)
       ? new MappedDocuments(context, { scan: this.#scan, rekey: this.#versions.rekey })
       : undefined;
+    // What the map of the target knows of a document is looked up for each one.
+    this.#plain =
+      this.#mapped === undefined && context.packsPages
+        ? PlainRows.of(this.#scan, this.#versions.rekey, {
+            names: this.#names,
+            inputs: plan.inputs.map(nodeAt),
+            marker: versions.marker === null ? undefined : nodeAt(versions.marker),
+          })
+        : undefined;
   }
 
   /** Reads a page; throws a PageError if it is damaged. The bytes of the page must stay unchanged until `giveBack`. */
-  read(page: Buffer, { anchorLsn, nowTs, indexId }: PageOptions): FlatPage {
+  read(page: Buffer, { anchorLsn, nowTs, indexId }: PageOptions): CopiedPage {
     const scan = this.#scan.scan(page);
-    const copied = this.#idle.pop() ?? new FlatPage(this.#names.length - 1);
+    const plain = this.#plain;
+    plain?.look();
+    const copied = this.#idle.pop() ?? new CopiedPage(this.#names.length);
     copied.begin(page, { rows: scan.count, indexId });
-    this.#segment.begin(copied.memory);
+    this.#segment.begin(copied.flat.segments);
     const versions = this.#versions;
     for (let row = 0; row < scan.count; row += 1) {
-      const lsn = versions.lsn(row);
+      const lsn = plain?.lsn(row) ?? versions.lsn(row);
       if (lsn === null) throw lsnMissing();
       if (lsn > anchorLsn) {
         copied.beyond = true;
@@ -70,39 +86,37 @@ export class CopyReader {
       }
       copied.documents += 1;
       if (scan.hasLongInteger(row)) copied.longIntegers += 1;
+      if (plain?.take(row) === true) continue;
       const moves = versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row);
       const mapped = moves ? (this.#mapped?.look(row) ?? 'unknown') : 'differs';
       if (mapped === 'unknown') this.#add(row, copied, lsn);
       else if (mapped === 'present') copied.present += 1;
       else this.#addOther(row, copied, nowTs);
     }
-    copied.parts = this.#segment.finish();
+    plain?.pack(copied);
+    copied.finish(this.#segment.finish());
     return copied;
   }
 
-  /** Takes back the flat page of a committed page; the next page reuses its memory. */
-  giveBack(copied: FlatPage): void {
+  /** Takes back a committed page; the next page uses its memory again. */
+  giveBack(copied: CopiedPage): void {
     copied.end();
     if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
   }
 
-  #add(row: number, copied: FlatPage, lsn: number): void {
+  #add(row: number, copied: CopiedPage, lsn: number): void {
     const { rekey } = this.#versions;
     const scan = this.#scan;
-    copied.lsns[copied.count] = lsn;
-    copied.add(scan, row, rekey, this.#names);
+    copied.flat.add(scan, row, rekey);
     const segment = this.#segment;
     segment.add({ hashes: rekey.hashes, targetKey: rekey.key, etag: null, lsn });
     const { etag } = scan.nodes;
     segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
-    for (let name = 0; name < this.#names.length - 1; name += 1) {
-      const node = this.#names[name] ?? 0;
-      segment.name(scan.page, keyStart(scan, row, node), scan.end(row, node));
-    }
+    for (const node of this.#names) segment.name(scan.page, keyStart(scan, row, node), scan.end(row, node));
   }
 
   /** Adds a document that is refused or deleted. Skips a deleted document that has no row in the ledger. */
-  #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
+  #addOther(row: number, { others, indexId }: CopiedPage, nowTs: number): void {
     const { identity, version, lsn } = this.#versions.read(row, nowTs);
     const mayHaveRow = this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0);
     if (version !== 'gone' || mayHaveRow || this.#mapped?.has() === true)

@@ -10,9 +10,9 @@ import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { FeedName } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
+import type { CopiedPage } from '../copy/copied-page.ts';
 import { CopyPage } from '../copy/copy-page.ts';
 import type { CopyReader } from '../copy/copy-reader.ts';
-import type { FlatPage } from '../copy/flat-page.ts';
 import type { RangeProgress } from '../progress/snapshot.ts';
 import { beginChanges } from '../tail/change-page.ts';
 import type { Changes } from '../tail/change-reader.ts';
@@ -31,7 +31,7 @@ const PAGES_MAX = 32;
 export interface ParsedPage {
   readonly page: FeedPage;
   /** Documents to create. They use the bytes of `page` until the commit. */
-  readonly copied?: FlatPage;
+  readonly copied?: CopiedPage;
   readonly changes?: Changes;
 }
 

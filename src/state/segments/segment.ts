@@ -275,15 +275,33 @@ export function copyIdentity(data: Buffer, position: number, out: Buffer, at: nu
 export function readNames(names: Buffer, width: number): Array<Array<string | null>> {
   const documents: Array<Array<string | null>> = [];
   for (let at = 0; at < names.length;) {
-    const values: Array<string | null> = [];
-    while (values.length < width) {
-      const end = at + 4 + names.readUInt32LE(at);
-      values.push(end === at + 4 ? null : names.toString('utf8', at + 4, end));
-      at = end;
-    }
+    const { values, end } = readName(names, width, at);
     documents.push(values);
+    at = end;
   }
   return documents;
+}
+
+function readName(
+  names: Buffer,
+  width: number,
+  from: number,
+): { readonly values: Array<string | null>; readonly end: number } {
+  const values: Array<string | null> = [];
+  let at = from;
+  while (values.length < width) {
+    const end = at + 4 + names.readUInt32LE(at);
+    values.push(end === at + 4 ? null : names.toString('utf8', at + 4, end));
+    at = end;
+  }
+  return { values, end: at };
+}
+
+/** Returns the name of the document at a position of a segment. */
+export function nameIn(names: Buffer, width: number, position: number): Array<string | null> {
+  let at = 0;
+  for (let skip = position * width; skip > 0; skip -= 1) at += 4 + names.readUInt32LE(at);
+  return readName(names, width, at).values;
 }
 
 /** Packs the name of one document, so that `readNames` can read it. */

@@ -198,8 +198,8 @@ export const SERVICE_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/copy/copy-reader.ts',
-        find: 'const lsn = versions.lsn(row);\n      if (lsn === null) throw lsnMissing();',
-        replace: 'const lsn = versions.lsn(row) ?? 0;',
+        find: 'const lsn = plain?.lsn(row) ?? versions.lsn(row);\n      if (lsn === null) throw lsnMissing();',
+        replace: 'const lsn = plain?.lsn(row) ?? versions.lsn(row) ?? 0;',
       },
     ],
     test: NO_LSN_TEST,

@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { statSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DEPTH_MAX } from '../../../src/documents/wasm-kernel.ts';
+import { DEPTH_MAX } from '../../../src/documents/kernel/scan-kernel.ts';
 import { PageError } from '../../../src/documents/page-error.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import type { PageScan } from '../../../src/documents/page-scan.ts';

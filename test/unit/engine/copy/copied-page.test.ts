@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CopyReader } from '../../../../src/engine/copy/copy-reader.ts';
-import type { FlatPage } from '../../../../src/engine/copy/flat-page.ts';
+import type { CopiedPage } from '../../../../src/engine/copy/copied-page.ts';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import '../../../helpers/seed.ts';
 
@@ -20,7 +20,7 @@ function newReader(): CopyReader {
   const ttl = { mode: 'remaining', defaultTtl: -1 } as const;
   const versions = { plan, kind: 'hash-v2', ttl, marker: null } as const;
   const pending = { filter: { mayHave: () => true }, rowOf: () => null };
-  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false } });
+  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false }, packsPages: true });
 }
 
 interface Document {
@@ -56,7 +56,7 @@ function pageOf(all: readonly Document[]): Buffer {
 }
 
 /** Everything that anybody asks of it, in memory of its own. */
-function textOf(copied: FlatPage): string {
+function textOf(copied: CopiedPage): string {
   const entries = Array.from({ length: copied.count }, (_, entry) => entry);
   const parts = copied.parts.map((part) => ({
     ...part,
@@ -75,18 +75,20 @@ function textOf(copied: FlatPage): string {
       const body = Buffer.alloc(operation.sizeBytes, '#');
       operation.writeTo(body, 0);
       const { state, lockOne, effectiveKey } = operation;
-      const hashes = [...copied.hashes.subarray(entry * 8, entry * 8 + 8)];
+      const at = copied.hashAt(entry);
+      const hashes = [...copied.wordsOf(entry).subarray(at, at + 8)];
       const text: unknown = JSON.parse(body.toString());
-      return { text, hashes, state, lockOne, effectiveKey, lsn: copied.lsns[entry] };
+      return { text, hashes, state, lockOne, effectiveKey };
     }),
   });
 }
 
-test('flat page: reused memory -> the same page as in fresh memory', () => {
+test('copied page: reused memory -> the same page as in fresh memory', () => {
   const [used, fresh] = [newReader(), newReader()];
   fc.assert(
     fc.property(fc.array(fc.tuple(documents, fc.boolean()), { minLength: 1, maxLength: 6 }), (pages) => {
-      const underWay: Array<{ readonly copied: FlatPage; readonly all: string; readonly page: Buffer }> = [];
+      const underWay: Array<{ readonly copied: CopiedPage; readonly all: string; readonly page: Buffer }> =
+        [];
       const changes: Array<{ readonly was: string; readonly change: unknown }> = [];
       const finish = (): void => {
         for (const { copied, all, page } of underWay.splice(0)) {
@@ -116,7 +118,7 @@ test('flat page: reused memory -> the same page as in fresh memory', () => {
   );
 });
 
-test('flat page: a damaged page -> nothing of it remains', () => {
+test('copied page: a damaged page -> nothing of it remains', () => {
   const used = newReader();
   const page = pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 9, lsn: 5 }]);
   const cut = page.subarray(0, page.length - 9);
@@ -124,11 +126,11 @@ test('flat page: a damaged page -> nothing of it remains', () => {
   expect(textOf(used.read(page, READING))).toBe(textOf(newReader().read(page, READING)));
 });
 
-test('flat page: given back -> no longer read', () => {
+test('copied page: given back -> no longer read', () => {
   const reader = newReader();
-  const copied = reader.read(pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 300, lsn: 5 }]), READING);
-  const owner = { nowTs: NOW_TS, ended: () => undefined };
-  const { sizeBytes } = copied.operation(0, owner);
+  const copied = reader.read(pageOf([{ id: 1, b: 'x', ttl: 40_000, sizeBytes: 300, lsn: 5 }]), READING);
+  const { sizeBytes } = copied.operation(0, { nowTs: NOW_TS, ended: () => undefined });
   reader.giveBack(copied);
-  expect(() => copied.writeOperation(0, Buffer.alloc(sizeBytes), 0, owner)).toThrow(RangeError);
+  expect(copied.count).toBe(0);
+  expect(() => copied.writeOperation(0, Buffer.alloc(sizeBytes), 0, NOW_TS)).toThrow(RangeError);
 });

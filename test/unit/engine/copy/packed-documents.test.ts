@@ -1,0 +1,242 @@
+/**
+ * The kernel packs the plain documents of a page: a second implementation of what src/keys and src/state make of a document
+ * value by value. Both read the same pages here, and have to agree on every byte.
+ */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CopyReader } from '../../../../src/engine/copy/copy-reader.ts';
+import type { CopiedPage } from '../../../../src/engine/copy/copied-page.ts';
+import { makePlan, type PlanOptions } from '../../../../src/keys/plan.ts';
+import type { TtlMode } from '../../../../src/keys/rekey.ts';
+import { readEntry, readNames } from '../../../../src/state/segments/segment.ts';
+import { anyObject, anyScalar, anyValue } from '../../documents/generate.ts';
+import { draws } from '../../../helpers/generated.ts';
+import '../../../helpers/seed.ts';
+
+const NOW_TS = 1_700_000_000;
+const RESTART: TtlMode = { mode: 'restart' };
+const READING = { anchorLsn: 1000, nowTs: NOW_TS, indexId: 3 };
+
+interface Setting {
+  readonly is: string;
+  readonly plan: Partial<PlanOptions>;
+  readonly ttl?: TtlMode;
+  readonly marker?: readonly string[];
+}
+
+const SETTINGS: readonly Setting[] = [
+  { is: 'a property', plan: { partitionKey: ['/b'] } },
+  { is: 'a property, or none', plan: { partitionKey: ['/b'], missingKey: 'keep' } },
+  { is: 'the id', plan: { partitionKey: ['/id'] } },
+  { is: 'a nested property', plan: { partitionKey: ['/b/a'], missingKey: 'keep' } },
+  { is: 'three levels', plan: { partitionKey: ['/a', '/b', '/id'], missingKey: 'keep' } },
+  { is: 'a template', plan: { derive: ['/pk={a}-{b}'], missingKey: 'keep' } },
+  { is: 'a nested template', plan: { derive: ['/current/pk={b}'], missingKey: 'keep' } },
+  { is: 'two templates', plan: { partitionKey: ['/pk', '/c'], derive: ['/pk={a}', '/c={b|hash:9}'] } },
+  { is: 'a present value wins', plan: { derive: ['/pk={a}'], presentWins: true } },
+  { is: 'a replaced key', plan: { partitionKey: ['/a'], derive: ['/a={b}'], keepSourceKeyAs: '/old' } },
+  {
+    is: 'a template, and copies that expire',
+    plan: { derive: ['/pk={b}'] },
+    ttl: { mode: 'remaining', defaultTtl: -1 },
+  },
+  { is: 'all copies expire', plan: { partitionKey: ['/b'] }, ttl: { mode: 'remaining', defaultTtl: 99_999 } },
+  { is: 'a marker', plan: { partitionKey: ['/b'] }, marker: ['ttl'] },
+];
+
+function readerOf(
+  {
+    plan: options,
+    ttl = RESTART,
+    marker = null,
+  }: Omit<Setting, 'marker'> & { marker?: readonly string[] | null },
+  packsPages: boolean,
+): CopyReader {
+  const plan = makePlan({
+    sourcePaths: ['/a'],
+    partitionKey: [],
+    derive: [],
+    missingKey: 'dead-letter',
+    ...options,
+  });
+  const kind = plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2';
+  const pending = { filter: { mayHave: () => true }, rowOf: () => null };
+  const versions = { plan, kind, ttl, marker } as const;
+  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false }, packsPages });
+}
+
+const id = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(40).map((n) => `"order-${n}"`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('""', '"\\u0041"', '"é"', `"${'x'.repeat(1023)}"`, `"${'x'.repeat(1024)}"`),
+  },
+  { weight: 1, arbitrary: anyScalar },
+);
+const etag = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(99).map((n) => `"\\"${n}-0000\\""`) },
+  fc.constantFrom('""', '"plain"', '"\\u0022x\\""', '"é"', 'null', '7', '"a\\\\b"'),
+);
+const key = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom('"x"', '"tenant 7"', '5', '-0', '0', 'true', 'null', '""', '"é"', '"\\ud800"'),
+  },
+  fc.constantFrom('"a\\"b"', `"${'k'.repeat(300)}"`, `"${'k'.repeat(2049)}"`, '1e2', '{"a":1}', '[]'),
+  anyValue(1),
+);
+const lsn = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 1000 }).map(String) },
+  fc.constantFrom('0', '1001', '9007199254740993', '99999999999999999999'),
+);
+
+/** A document of any shape, with most of the properties that the copy looks for, in any place and perhaps twice. */
+const document = fc
+  .tuple(
+    anyObject(1, 4),
+    anyObject(1, 2),
+    fc.record({ id, etag, lsn, a: key, b: key }),
+    fc.subarray(['id', '_etag', 'a', 'b'], { minLength: 3 }),
+    fc.constantFrom('', ' '),
+  )
+  .map(([before, after, values, names, gap]) => {
+    const written: Record<string, string> = { id: values.id, _etag: values.etag, a: values.a, b: values.b };
+    const own = names.map((name) => `"${name}"${gap}:${gap}${written[name] ?? 'null'}`);
+    const system = [`"_ts":${NOW_TS}`, `"_lsn":${values.lsn}`];
+    const inner = (text: string): string => text.slice(1, -1);
+    const members = [inner(before), ...own, inner(after), ...system].filter((text) => text.trim() !== '');
+    return `{${members.join(`${gap},`)}${gap}}`;
+  });
+
+function pageOf(documents: readonly string[]): Buffer {
+  return Buffer.from(`{"_rid":"r","Documents":[${documents.join(',')}],"_count":${documents.length}}`);
+}
+
+/** All that the engine uses of a page, document by document, in an order that does not depend on the path. */
+function contentsOf(copied: CopiedPage): unknown {
+  const stored = copied.parts.flatMap((part) => {
+    const names = readNames(part.names, 2);
+    return Array.from({ length: part.count }, (_, at) => ({ ...readEntry(part, at), name: names[at] }));
+  });
+  const documents = Array.from({ length: copied.count }, (_, entry) => {
+    const operation = copied.operation(entry, { nowTs: NOW_TS + 5, ended: () => undefined });
+    const body = Buffer.alloc(operation.sizeBytes, '#');
+    operation.writeTo(body, 0);
+    const at = copied.hashAt(entry);
+    const hashes = [...copied.wordsOf(entry).subarray(at, at + 8)];
+    const { version, ...change } = copied.change(entry);
+    const { etag, slot, lifetime, refusal } = version;
+    const changed = { ...change, etag, slot, lifetime, refusal, text: version.body.toString() };
+    const { effectiveKey } = operation;
+    return JSON.stringify({ body: body.toString(), effectiveKey, hashes, stored: stored[entry], changed });
+  });
+  const { count, documents: read, present, longIntegers, beyond, others, indexId } = copied;
+  return {
+    documents: documents.toSorted(),
+    count,
+    stored: stored.length,
+    read,
+    present,
+    longIntegers,
+    beyond,
+    others,
+    indexId,
+  };
+}
+
+/** Settings in which no document is plain: each gets a value of its own. */
+const NEVER_PLAIN = new Set(['a replaced key', 'all copies expire']);
+
+describe.each(SETTINGS)('packed documents: $is', (setting) => {
+  test('any page -> the same as value by value', () => {
+    const [packing, reading] = [readerOf(setting, true), readerOf(setting, false)];
+    const seen = { packed: 0, flat: 0 };
+    fc.assert(
+      fc.property(fc.array(document, { maxLength: 8 }), (documents) => {
+        const page = pageOf(documents);
+        const attempt = (reader: CopyReader): unknown => {
+          try {
+            const copied = reader.read(Buffer.from(page), READING);
+            const contents = contentsOf(copied);
+            if (reader === packing) seen.packed += copied.packed.count;
+            if (reader === packing) seen.flat += copied.flat.count;
+            reader.giveBack(copied);
+            return contents;
+          } catch (error) {
+            return String(error);
+          }
+        };
+        expect(attempt(packing)).toEqual(attempt(reading));
+      }),
+      { numRuns: draws(80) },
+    );
+    expect({ packed: seen.packed > 0, flat: seen.flat > 0 }).toEqual({
+      packed: !NEVER_PLAIN.has(setting.is),
+      flat: true,
+    });
+  });
+});
+
+/** A document that every path can take. */
+function plainDocument(n: number, { tenant = n % 7, lsn: at = n + 1, sizeBytes = 20 }: Plain): string {
+  return `{"id":"order-${n}","a":"device-${n % 5}","b":"tenant-${tenant}","text":"${'z'.repeat(sizeBytes)}","_rid":"r${n}","_self":"s","_etag":"\\"${n}\\"","_attachments":"a/","_ts":1,"_lsn":${at}}`;
+}
+
+interface Plain {
+  readonly tenant?: number;
+  readonly lsn?: number;
+  readonly sizeBytes?: number;
+}
+
+/** The segments of a page, as few buffers, which are compared faster than many. */
+function segmentsOf({ parts }: CopiedPage): unknown {
+  return {
+    sizes: parts.map(({ count, lsnBase, data, names }) => [count, lsnBase, data.length, names.length]),
+    bytes: Buffer.concat(parts.flatMap(({ data, names }) => [data, names])).toString('latin1'),
+  };
+}
+
+test.each<{
+  readonly is: string;
+  readonly documents: number;
+  readonly pages?: number;
+  readonly each?: (n: number) => Plain;
+  readonly packed: 'all' | 'most' | 'none';
+}>([
+  { is: 'one segment', documents: 256, packed: 'all' },
+  { is: 'four segments', documents: 1000, packed: 'all' },
+  {
+    is: 'LSNs too far apart for one segment',
+    documents: 10,
+    each: (n) => ({ lsn: 1 + n * 2 ** 31 }),
+    packed: 'all',
+  },
+  {
+    is: 'more keys than the kernel keeps',
+    documents: 1000,
+    pages: 35,
+    each: (n) => ({ tenant: n }),
+    packed: 'most',
+  },
+  { is: 'large documents', documents: 20, each: () => ({ sizeBytes: 60_000 }), packed: 'all' },
+  { is: 'huge documents', documents: 3, each: () => ({ sizeBytes: 1_100_000 }), packed: 'none' },
+])('packed documents: $is -> the same bytes', ({ documents, pages = 1, each = () => ({}), packed }) => {
+  const setting = { is: '', plan: { partitionKey: ['/b'] } };
+  const [packing, reading] = [readerOf(setting, true), readerOf(setting, false)];
+  const options = { ...READING, anchorLsn: Infinity };
+  const compared: Array<readonly [one: unknown, other: unknown]> = [];
+  let count = 0;
+  for (let number = 0; number < pages; number += 1) {
+    const numbers = Array.from({ length: documents }, (_, i) => number * documents + i);
+    const page = pageOf(numbers.map((n) => plainDocument(n, each(n))));
+    const [one, other] = [packing.read(page, options), reading.read(page, options)];
+    count += one.packed.count;
+    // Documents that are not packed follow the others, so only whole pages have the same order.
+    if (one.packed.count % documents === 0) compared.push([segmentsOf(one), segmentsOf(other)]);
+    if (number % 16 === 0) compared.push([contentsOf(one), contentsOf(other)]);
+    packing.giveBack(one);
+    reading.giveBack(other);
+  }
+  for (const [one, other] of compared) expect(one).toEqual(other);
+  expect(count === 0 ? 'none' : count === documents * pages ? 'all' : 'most').toBe(packed);
+});

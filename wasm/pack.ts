@@ -1,0 +1,349 @@
+/**
+ * A page of the copy in two passes. `lookRows` finds out what each row is: its LSN, and, if it is plain, the hashes of its
+ * identity and its etag, and the number of its key. `packRows` makes of chosen plain rows all that the copy needs of them:
+ * entries with the hashes, segments as in src/state/segments/segment.ts, and the operations that create the documents.
+ * src/documents/packing/page-packer.ts calls both. Invariant: what is packed equals, byte for byte, what the engine makes
+ * of a row value by value; a row for which that is not certain is not plain, and the caller reads it itself.
+ */
+import { hash, TYPE_TEXT } from './hash';
+import { identity } from './kernel';
+import {
+  addedAt,
+  addedBytes,
+  findKey,
+  hashedAt,
+  hashedBytes,
+  openingAt,
+  openingBytes,
+  packedAt,
+  packedBytes,
+} from './known-keys';
+import {
+  copyShort,
+  copyUncut,
+  hasValue,
+  nodeIn,
+  offsetOf,
+  openRows,
+  rowAt,
+  spanEnd,
+  spanStart,
+} from './rows';
+
+// What is asked, as words: single numbers, then three lists of nodes. The first name is the id.
+const ASKED_LSN: usize = 0;
+const ASKED_DOCUMENT: usize = 4;
+const ASKED_ETAG: usize = 8;
+const ASKED_BYTES_MAX: usize = 12;
+const ASKED_PACKED_FIRST: usize = 16;
+const ASKED_PACKED_OTHERS: usize = 20;
+const ASKED_NAMES: usize = 24;
+const ASKED_ABSENT: usize = 28;
+const ASKED_INPUTS: usize = 32;
+const ASKED_LISTS: usize = 36;
+
+// What was seen of a row: its LSN (a double, -1 if it has none), its key (-1 if the row is not plain), the hashes of its
+// identity and of its etag.
+const SEEN_BYTES: usize = 40;
+const SEEN_KEY: usize = 8;
+const SEEN_IDENTITY: usize = 12;
+const SEEN_ETAG: usize = 28;
+
+// An entry: the hashes of identity and slot, the LSN, the key, where its operation and its document begin and where the
+// operation ends, and where its etag is in the page.
+const ENTRY_BYTES: usize = 64;
+const ENTRY_SLOT: usize = 16;
+const ENTRY_LSN: usize = 32;
+const ENTRY_KEY: usize = 40;
+const ENTRY_OPERATION: usize = 44;
+const ENTRY_DOCUMENT: usize = 48;
+const ENTRY_END: usize = 52;
+const ENTRY_ETAG: usize = 56;
+const ENTRY_ETAG_END: usize = 60;
+
+// A segment in the list of segments: how many entries it has, where its data begin and end, where its names end, and its
+// lowest LSN.
+const PART_BYTES: usize = 24;
+
+// The layout of a segment's entry, as in src/state/segments/segment.ts.
+const STORED_BYTES: usize = 46;
+const STORED_SLOT: usize = 16;
+const STORED_ETAG: usize = 32;
+const STORED_LSN: usize = 40;
+const STORED_KEY: usize = 44;
+const SEGMENT_ENTRIES_MAX: u32 = 256;
+/** The LSNs of a segment lie within so many. */
+const LSN_SPAN: f64 = 4294967295;
+
+const ID_BYTES_MAX: usize = 1023;
+/** The bytes that hash functions and copies in blocks may touch after the end of what they write. */
+const SLACK: usize = 64;
+
+let asked: usize = 0;
+let seen: usize = 0;
+
+/** Looks at all rows, and writes what it sees to `seenAt`. There must be space at `work` for the texts of an identity. */
+export function lookRows(
+  pageAt: usize,
+  cutsAt: usize,
+  rowsAt: usize,
+  rowBytes: usize,
+  rowCount: u32,
+  askedAt: usize,
+  work: usize,
+  seenAt: usize,
+): void {
+  openRows(pageAt, cutsAt, rowsAt, rowBytes);
+  asked = askedAt;
+  seen = seenAt;
+  for (let row: u32 = 0; row < rowCount; row += 1) {
+    const at = rowAt(row);
+    const to = seen + usize(row) * SEEN_BYTES;
+    store<f64>(to, wholeOf(at, load<u32>(asked, ASKED_LSN)));
+    store<i32>(to, isPlain(at, to, work) ? keyOf(at, work) : -1, SEEN_KEY);
+  }
+}
+
+/** Whether a row is plain, its key aside. Writes the hashes of its identity and its etag. */
+function isPlain(at: usize, to: usize, work: usize): bool {
+  const document = load<u32>(asked, ASKED_DOCUMENT);
+  if (spanEnd(at, document) - spanStart(at, document) > usize(load<u32>(asked, ASKED_BYTES_MAX)))
+    return false;
+  const names = load<u32>(asked, ASKED_NAMES);
+  const lists = asked + ASKED_LISTS;
+  const absent = lists + (usize(names) << 2);
+  for (let i: u32 = 0; i < load<u32>(asked, ASKED_ABSENT); i += 1)
+    if (hasValue(at, nodeIn(absent, i))) return false;
+  const id = nodeIn(lists, 0);
+  if (!hasValue(at, id) || load<u8>(spanStart(at, id)) != 0x22) return false;
+  const idBytes = spanEnd(at, id) - spanStart(at, id) - 2;
+  if (idBytes == 0 || idBytes > ID_BYTES_MAX) return false;
+  const first = load<u32>(asked, ASKED_PACKED_FIRST);
+  const others = load<u32>(asked, ASKED_PACKED_OTHERS);
+  // The identity refuses an id with escapes.
+  if (!identity(at, first, others, names, work, to + SEEN_IDENTITY)) return false;
+  const etag = load<u32>(asked, ASKED_ETAG);
+  return hashEtag(spanStart(at, etag), spanEnd(at, etag), to + SEEN_ETAG);
+}
+
+function keyOf(at: usize, work: usize): i32 {
+  const before = load<u32>(asked, ASKED_NAMES) + load<u32>(asked, ASKED_ABSENT);
+  const inputs = asked + ASKED_LISTS + (usize(before) << 2);
+  return findKey(at, inputs, load<u32>(asked, ASKED_INPUTS), work);
+}
+
+/** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
+function wholeOf(at: usize, node: u32): f64 {
+  if (!hasValue(at, node)) return -1;
+  const until = spanEnd(at, node);
+  let whole: i64 = 0;
+  if (until - spanStart(at, node) > 15) return -1;
+  for (let from = spanStart(at, node); from < until; from += 1) {
+    const digit = u32(load<u8>(from)) - 0x30;
+    if (digit > 9) return -1;
+    whole = whole * 10 + i64(digit);
+  }
+  return f64(whole);
+}
+
+/**
+ * Writes the hash of an etag as src/state/segments/etag-hash.ts does. Returns false if the text is not ASCII, or if
+ * another character than a quote is escaped.
+ */
+function hashEtag(from: usize, until: usize, to: usize): bool {
+  if (until == from || load<u8>(from) != 0x22) return false;
+  let one: u32 = 0xdeadbeef;
+  let two: u32 = 0x41c6ce57;
+  for (let at = from + 1; at < until - 1; at += 1) {
+    let unit: u32 = load<u8>(at);
+    if (unit >= 0x80) return false;
+    if (unit == 0x5c) {
+      at += 1;
+      unit = load<u8>(at);
+      if (unit != 0x22) return false;
+    }
+    one = (one ^ unit) * 0x9e3779b1;
+    two = (two ^ unit) * 0x5f356495;
+  }
+  const mixed = ((one ^ (one >>> 16)) * 0x85ebca6b) ^ ((two ^ (two >>> 13)) * 0xc2b2ae35);
+  two = ((two ^ (two >>> 16)) * 0x85ebca6b) ^ ((one ^ (one >>> 13)) * 0xc2b2ae35);
+  if (mixed == 0 && two == 0) two = 1;
+  store<u32>(to, bswap(mixed));
+  store<u32>(to, bswap(two), 4);
+  return true;
+}
+
+let entries: usize = 0;
+let entryCount: u32 = 0;
+let list: usize = 0;
+let out: usize = 0;
+
+/**
+ * Packs the rows in `list` in its order. Writes entries, segments and operations to `outAt`, all offsets counted from
+ * there, and the list of segments to `partsAt`. Returns the end of the operations, each of which is followed by a comma.
+ * Precondition: every row in the list is plain, and its key has a record.
+ */
+export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize, outAt: usize): usize {
+  entries = out = outAt;
+  entryCount = count;
+  list = listAt;
+  let to = reserve(outAt + usize(count) * ENTRY_BYTES, 0);
+  for (let i: u32 = 0; i < count; i += 1) packEntry(i, work);
+  let part = partsAt;
+  for (let first: u32 = 0; first < count; part += PART_BYTES) {
+    const last = segmentEnd(first, part);
+    to = packSegment(first, last, part, to);
+    first = last;
+  }
+  store<u32>(part, 0);
+  for (let i: u32 = 0; i < count; i += 1) to = packOperation(i, to);
+  return to;
+}
+
+/** Makes the memory large enough for so many bytes at an address, which it returns. */
+function reserve(at: usize, sizeBytes: usize): usize {
+  const capacity = usize(memory.size()) << 16;
+  if (at + sizeBytes + SLACK > capacity) {
+    const missing = (at + sizeBytes + SLACK - capacity) >> 16;
+    // The memory grows to one and a half times its size, so that it grows rarely.
+    if (memory.grow(i32(missing + (capacity >> 17)) + 1) < 0) unreachable();
+  }
+  return at;
+}
+
+function entryAt(entry: u32): usize {
+  return entries + usize(entry) * ENTRY_BYTES;
+}
+
+/** Returns the row from which an entry is made. */
+function rowOf(entry: u32): u32 {
+  return load<u32>(list + (usize(entry) << 2));
+}
+
+function seenAt(row: u32): usize {
+  return seen + usize(row) * SEEN_BYTES;
+}
+
+function packEntry(number: u32, work: usize): void {
+  const entry = entryAt(number);
+  const what = seenAt(rowOf(number));
+  const key = load<u32>(what, SEEN_KEY);
+  v128.store(entry, v128.load(what + SEEN_IDENTITY));
+  store<f64>(entry, load<f64>(what), ENTRY_LSN);
+  store<u32>(entry, key, ENTRY_KEY);
+  const at = rowAt(rowOf(number));
+  const etag = load<u32>(asked, ASKED_ETAG);
+  store<u32>(entry, offsetOf(spanStart(at, etag)), ENTRY_ETAG);
+  store<u32>(entry, offsetOf(spanEnd(at, etag)), ENTRY_ETAG_END);
+  // The hash of the slot: the id, then the key.
+  const id = nodeIn(asked + ASKED_LISTS, 0);
+  const start = spanStart(at, id) + 1;
+  const size = spanEnd(at, id) - start - 1;
+  store<u8>(work, TYPE_TEXT);
+  store<u32>(work, u32(size), 1);
+  const end = copyShort(hashedAt(key), hashedBytes(key), copyShort(start, size, work + 5));
+  hash(work, end - work, entry + ENTRY_SLOT);
+}
+
+/** Returns the end of the segment that begins with an entry, and writes its number of entries and its lowest LSN. */
+function segmentEnd(first: u32, part: usize): u32 {
+  let low = load<f64>(entryAt(first), ENTRY_LSN);
+  let high = low;
+  let end = first + 1;
+  for (; end < entryCount && end - first < SEGMENT_ENTRIES_MAX; end += 1) {
+    const lsn = load<f64>(entryAt(end), ENTRY_LSN);
+    if (max(high, lsn) - min(low, lsn) >= LSN_SPAN) break;
+    low = min(low, lsn);
+    high = max(high, lsn);
+  }
+  store<u32>(part, end - first);
+  store<f64>(part, low, 16);
+  return end;
+}
+
+/** Writes a segment to `dataAt`: entries, keys, and then the names. Returns the end of the names. */
+function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
+  const lsnBase = load<f64>(part, 16);
+  store<u32>(part, u32(dataAt - out), 4);
+  let stored = reserve(dataAt, usize(last - first) * STORED_BYTES);
+  let to = stored + usize(last - first) * STORED_BYTES;
+  let number: i32 = -1;
+  let before: u32 = 0;
+  for (let i = first; i < last; i += 1, stored += STORED_BYTES) {
+    const entry = entryAt(i);
+    storeReversed(stored, v128.load(entry));
+    storeReversed(stored + STORED_SLOT, v128.load(entry + ENTRY_SLOT));
+    store<u64>(stored, load<u64>(seenAt(rowOf(i)), SEEN_ETAG), STORED_ETAG);
+    store<u32>(stored, bswap(u32(load<f64>(entry, ENTRY_LSN) - lsnBase)), STORED_LSN);
+    const key = load<u32>(entry, ENTRY_KEY);
+    if (number < 0 || !isSameKey(key, before)) {
+      const size = packedBytes(key);
+      store<u16>(reserve(to, size + 2), u16(size));
+      to = copyShort(packedAt(key), size, to + 2);
+      before = key;
+      number += 1;
+    }
+    store<u16>(stored, u16(number), STORED_KEY);
+  }
+  store<u32>(part, u32(to - out), 8);
+  for (let i = first; i < last; i += 1) to = packName(rowAt(rowOf(i)), to);
+  store<u32>(part, u32(to - out), 12);
+  return to;
+}
+
+/** Stores a hash with the high byte of each of its words first. */
+function storeReversed(to: usize, words: v128): void {
+  v128.store(to, i8x16.shuffle(words, words, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+}
+
+/** Whether two keys have the same values, although they may have been computed from others. */
+function isSameKey(one: u32, other: u32): bool {
+  if (one == other) return true;
+  const size = packedBytes(one);
+  return size == packedBytes(other) && isSame(packedAt(one), packedAt(other), size);
+}
+
+function isSame(one: usize, other: usize, size: usize): bool {
+  for (let i: usize = 0; i < size; i += 1) if (load<u8>(one + i) != load<u8>(other + i)) return false;
+  return true;
+}
+
+/** Writes the id and the source key of a row; returns the end. An object or an array counts as a missing value. */
+function packName(at: usize, target: usize): usize {
+  let to = target;
+  for (let i: u32 = 0; i < load<u32>(asked, ASKED_NAMES); i += 1) {
+    const node = nodeIn(asked + ASKED_LISTS, i);
+    const from = spanStart(at, node);
+    const byte: u32 = load<u8>(from);
+    const size: usize = byte == 0x7b || byte == 0x5b ? 0 : spanEnd(at, node) - from;
+    store<u32>(reserve(to, size + 4), u32(size));
+    to = copyShort(from, size, to + 4);
+  }
+  return to;
+}
+
+/** Writes the operation that creates the document of an entry, and a comma; returns the end. */
+function packOperation(number: u32, target: usize): usize {
+  const entry = entryAt(number);
+  const key = load<u32>(entry, ENTRY_KEY);
+  const at = rowAt(rowOf(number));
+  const document = load<u32>(asked, ASKED_DOCUMENT);
+  const from = spanStart(at, document);
+  const until = spanEnd(at, document) - 1;
+  const added = addedBytes(key);
+  reserve(target, openingBytes(key) + (until - from) + added + 4);
+  store<u32>(entry, u32(target - out), ENTRY_OPERATION);
+  let to = copyShort(openingAt(key), openingBytes(key), target);
+  store<u32>(entry, u32(to - out), ENTRY_DOCUMENT);
+  to = copyUncut(at, from, until, to);
+  if (added > 0) {
+    // A plain document has an id, so what is added follows another property.
+    store<u8>(to, 0x2c);
+    to = copyShort(addedAt(key), added, to + 1);
+  }
+  // The ends of the document and of the operation.
+  store<u16>(to, 0x7d7d);
+  store<u32>(entry, u32(to + 2 - out), ENTRY_END);
+  store<u8>(to, 0x2c, 2);
+  return to + 3;
+}

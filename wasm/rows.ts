@@ -1,0 +1,67 @@
+/** The rows of the last scan, as the parts of the kernel read them after it: where the values at the nodes are. */
+
+/** The bytes of a row before its values: start and end of its element, first cut and end of the cuts. */
+const HEAD: usize = 16;
+
+let page: usize = 0;
+let cuts: usize = 0;
+let rows: usize = 0;
+let stride: usize = 0;
+
+export function openRows(pageAt: usize, cutsAt: usize, rowsAt: usize, rowBytes: usize): void {
+  page = pageAt;
+  cuts = cutsAt;
+  rows = rowsAt;
+  stride = rowBytes;
+}
+
+export function rowAt(row: u32): usize {
+  return rows + usize(row) * stride;
+}
+
+/** Returns the node with this index in a list of nodes. */
+export function nodeIn(nodesAt: usize, index: u32): u32 {
+  return load<u32>(nodesAt + (usize(index) << 2));
+}
+
+export function hasValue(at: usize, node: u32): bool {
+  return load<u32>(at + HEAD + (usize(node) << 3)) != 0;
+}
+
+/** Returns where a value starts. A missing value has no bytes: it starts and ends at the start of the page. */
+export function spanStart(at: usize, node: u32): usize {
+  return page + usize(load<u32>(at + HEAD + (usize(node) << 3)));
+}
+
+export function spanEnd(at: usize, node: u32): usize {
+  return page + usize(load<u32>(at + HEAD + (usize(node) << 3), 4));
+}
+
+/** Returns the offset in the page of an address in it. */
+export function offsetOf(at: usize): u32 {
+  return u32(at - page);
+}
+
+/** Copies the page from `from` to `until`, without the cuts of the row, to `to`; returns the end of the copy. */
+export function copyUncut(at: usize, from: usize, until: usize, to: usize): usize {
+  let out = to;
+  let start = from;
+  const last = cuts + (usize(load<u32>(at, 12)) << 3);
+  for (let cut = cuts + (usize(load<u32>(at, 8)) << 3); cut < last; cut += 8) {
+    const stop = page + usize(load<u32>(cut));
+    memory.copy(out, start, stop - start);
+    out += stop - start;
+    start = page + usize(load<u32>(cut, 4));
+  }
+  if (start < until) {
+    memory.copy(out, start, until - start);
+    out += until - start;
+  }
+  return out;
+}
+
+/** Copies a short text in blocks of 16 bytes; returns the end of the copy. Up to 15 bytes after it are overwritten. */
+export function copyShort(from: usize, size: usize, to: usize): usize {
+  for (let at: usize = 0; at < size; at += 16) v128.store(to + at, v128.load(from + at));
+  return to + size;
+}
