@@ -4,7 +4,7 @@
  * command above it has printed, except for numbers.
  */
 import { CosmosClient } from '@azure/cosmos';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -15,6 +15,8 @@ import { readDoc, type Block } from '../../helpers/docs/doc-blocks.ts';
 import { outline, Story, type Step } from '../../helpers/docs/doc-story.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 
+/** Also when a file is not there. */
+const RECURSIVELY = { recursive: true, force: true } as const;
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Checked by test/docs.test.ts, and by tests below. */
@@ -130,6 +132,27 @@ test('going-back.md: each block -> runs, and prints what is shown', async () => 
   );
   expect(rollback.stderr).toContain('committed: the source is in use from now on');
   expect(rollback.stderr).toContain('ORDERS_CONTAINER=orders');
+}, 120_000);
+
+test('runbook.md: each block -> runs, and the target is adopted when the ledger is lost', async () => {
+  await using server = await startTestEmulator();
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy --yes', 'here');
+  for (const block of readDoc('docs/operations/runbook.md').blocks) {
+    if (block.text.includes('--adopt-target')) rmSync(join(story.folder, '.cosmig'), RECURSIVELY);
+    await story.follow(block);
+  }
+  expect(story.steps.map(({ line, code }) => [line.split(' ')[1], code])).toEqual([
+    ['copy', 0],
+    ['status', 0],
+    ['status', 0],
+    ['copy', 3],
+    ['copy', 0],
+  ]);
+  expect(existsSync(join(story.folder, 'orders-ledger.db'))).toBe(true);
 }, 120_000);
 
 test('troubleshooting.md: each block -> runs, and prints what is shown', async () => {
