@@ -36,6 +36,8 @@ const STEPS: readonly Step[] = [
   { name: 'mutations', argv: npm('mutations') },
   // Clients in other languages, as far as this machine has them.
   { name: 'clients', argv: npm('clients') },
+  // Needs a registry of npm.
+  { name: 'package', argv: npm('try-package') },
 ];
 
 const asked = process.argv.slice(2);

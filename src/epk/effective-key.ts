@@ -6,10 +6,10 @@
  */
 import { UsageError } from '../lib/errors.ts';
 import { bytesFor, scratchOf, writeHashed, writeOrdered, writeOrderedNumber } from './encoding.ts';
-import type { KeyComponent } from './encoding.ts';
+import type { KeyComponent } from './key-component.ts';
 import { BLOCK_BYTES, murmur128, murmur32 } from './murmur.ts';
 
-export type { KeyComponent } from './encoding.ts';
+export type { KeyComponent } from './key-component.ts';
 
 /** How a container hashes its key. */
 export type KeyKind = 'hash-v1' | 'hash-v2' | 'multi-hash';

@@ -6,10 +6,8 @@
  * stores 0, and two documents that are equal there must not belong to two ranges. A lone surrogate becomes U+FFFD (EF
  * BF BD), as in TextEncoder and on the wire.
  */
+import type { KeyComponent } from './key-component.ts';
 import { assert } from '../lib/assert.ts';
-
-/** The key value of one level; undefined for a missing value (None in the SDK). */
-export type KeyComponent = string | number | boolean | null | undefined;
 
 /** Reused memory, as a Buffer and as a DataView of the same bytes. */
 export interface Scratch {
