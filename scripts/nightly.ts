@@ -37,7 +37,7 @@ const STEPS: readonly Step[] = [
   // Clients in other languages, as far as this machine has them.
   { name: 'clients', argv: npm('clients') },
   // Needs a registry of npm.
-  { name: 'package', argv: npm('try-package') },
+  { name: 'package', argv: npm('check:package') },
 ];
 
 const asked = process.argv.slice(2);

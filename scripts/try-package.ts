@@ -2,7 +2,7 @@
  * Installs the package as a user would, on several versions of Node.js, and tries it there: the command, the library with
  * its types, a demo, and a migration from an emulator in a process of its own.
  *
- *   npm run try-package -- [MAJOR ...]
+ *   npm run check:package -- [MAJOR ...]
  *
  * Each Node.js comes from the npm package `node`. Invariants: the folder of an installation is empty before and removed
  * afterwards, and nothing in it comes from this repository but the package.

@@ -61,7 +61,7 @@ export class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId }: TestSpecification): number => {
       const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
       if (at >= 0) return at;
-      // Files that wait run beside others, and unit tests fill what is left at the end.
+      // Files that wait run alongside others, and unit tests fill what is left at the end.
       return moduleId.includes('/test/unit/') ? LONGEST.length + 1 : LONGEST.length;
     };
     const sorted = await super.sort(files);

@@ -236,14 +236,11 @@ function pendingMigrations(
   for (const row of applied) {
     const migration = must(shipped[row.number - 1], 'migrations are numbered without gaps');
     if (migration.sha256 !== row.sha256) {
-      throw new LedgerError(
-        `${database.name} was made by an unreleased cosmig that this one cannot continue`,
-        {
-          why: `its ${migration.file} is not that of any release, so its tables may differ from what this cosmig expects`,
-          hint: 'finish with the cosmig that made it, or begin with a new file; nothing was changed',
-          details: { migration: migration.file },
-        },
-      );
+      throw new LedgerError(`${database.name} was made by an unreleased cosmig`, {
+        why: `its ${migration.file} is not that of a release, so this cosmig cannot rely on its tables`,
+        hint: 'finish with the cosmig that made it, or begin with a new file; nothing was changed',
+        details: { migration: migration.file },
+      });
     }
   }
   return shipped.slice(latest);
