@@ -217,13 +217,12 @@ function pendingMigrations(
   shipped: readonly Migration[],
 ): readonly Migration[] {
   const applied = readApplied(database);
-  for (const row of applied) {
-    if (row.database !== name) {
-      throw new LedgerError(`${database.name} holds ${row.database} data, not ${name} data`, {
-        why: 'every kind of cosmig database has its own file',
-        hint: 'give the path of the right file',
-      });
-    }
+  const other = applied.find((row) => row.database !== name);
+  if (other !== undefined) {
+    throw new LedgerError(`${database.name} holds ${other.database} data, not ${name} data`, {
+      why: 'every kind of cosmig database has its own file',
+      hint: 'give the path of the right file',
+    });
   }
   const latest = applied.at(-1)?.number ?? 0;
   if (latest > shipped.length) {
