@@ -37,8 +37,9 @@ const HEIGHTS = ['33%', '68%'] as const;
 const WIDTHS = { phone: 310, laptop: 700, wide: 1090 } as const;
 /** The width of a letter, and of the space around a text. */
 const [LETTER, SPACE] = [7.4, 12];
-/** A tile that is stronger than this needs light text. */
-const STRONG = 4;
+/** How strong the colour of a tile may be, of 1: its text has to be readable on it. */
+export const TILE_STRENGTH = 0.42;
+export const TILE_STYLE = `.tile [class^=heat]{opacity:${TILE_STRENGTH}}`;
 
 export function tiles({ id, title, description }: Caption, list: readonly Tile[]): Markup {
   return markup`<svg class="tiles" role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d"><title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>${list.map(tile)}</svg>`;
@@ -54,7 +55,7 @@ function tile({ from, to, lines, heat, tone, isMarked, isFresh, title }: Tile): 
   ]}${lines.map((one, index) =>
     labels(one, to - from).map(
       ([content, style]) =>
-        markup`<text class="${style} ${level > STRONG ? 'on-tile' : ''}" x="8" y="${HEIGHTS[index] ?? ''}" dy=".35em">${content}</text>`,
+        markup`<text class="${style}" x="8" y="${HEIGHTS[index] ?? ''}" dy=".35em">${content}</text>`,
     ),
   )}</svg>`;
 }

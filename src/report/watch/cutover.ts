@@ -34,6 +34,10 @@ function stopped({ status: { cutover: last }, atMs }: MigrationFacts): Markup | 
     : null;
 }
 
+function nameOf({ leadsBack }: MigrationFacts): string {
+  return leadsBack ? 'rollback' : 'cutover';
+}
+
 interface Condition {
   readonly name: string;
   /** `open`: not met yet, or not known, which is nothing to worry about. */
@@ -72,7 +76,7 @@ function gate(facts: MigrationFacts): Condition[] {
     {
       name: 'the comparison is permitted and fits into the deadline',
       is: hasPassed ? 'met' : 'open',
-      note: hasPassed ? '' : 'the cutover checks it',
+      note: hasPassed ? '' : `the ${nameOf(facts)} checks it`,
     },
   ];
 }
@@ -80,7 +84,7 @@ function gate(facts: MigrationFacts): Condition[] {
 function steps(facts: MigrationFacts): Markup {
   const { report, atMs, status } = facts;
   const list = report?.steps ?? [];
-  if (list.length === 0) return markup`<p class="empty">No cutover has begun in the last run.</p>`;
+  if (list.length === 0) return markup`<p class="empty">No ${nameOf(facts)} has begun in the last run.</p>`;
   const endMs = status.lastRun?.ended == null ? atMs : Date.parse(status.lastRun.ended);
   return markup`<ol class="steps">${list.map((step: StepReport, index) => {
     const next = list[index + 1];

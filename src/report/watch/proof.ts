@@ -25,7 +25,7 @@ function comparison({ comparing }: MigrationFacts): Markup | null {
   if (comparing === null) return null;
   const { stage, source, target, open, oldestOpenMs, waitsFor, expected, ru, throttled, requests } =
     comparing;
-  const openFor = oldestOpenMs === null ? '' : `, the oldest for ${formatAge(oldestOpenMs)}`;
+  const openFor = oldestOpenMs === null ? '' : `, oldest ${formatAge(oldestOpenMs)}`;
   // What a comparison of changes has read is a part of all documents when it is done.
   const end = stage === 'rechecking' ? null : expected;
   const side = (name: string, documents: number): Markup => {
@@ -34,8 +34,8 @@ function comparison({ comparing }: MigrationFacts): Markup | null {
   };
   const looked =
     stage === 'rechecking'
-      ? `${pluralize(open, 'document')} that may differ ${open === 1 ? 'is' : 'are'} looked at again${openFor}`
-      : 'both sides are being read';
-  return markup`<h3>A comparison is running: ${looked}</h3><dl class="rows">${side('Source', source)}${side('Target', target)}</dl>
+      ? `looking again at ${pluralize(open, 'document')}${openFor}`
+      : 'reading both sides';
+  return markup`<h3>A comparison is ${looked}</h3><dl class="rows">${side('Source', source)}${side('Target', target)}</dl>
 <p class="note">${waitsFor === null ? '' : `It waits: ${waitsFor}. `}${formatCount(Math.round(ru))} RU so far${throttled === 0 ? '' : `, ${timesThrottled(throttled)}`}, ${requestsText(requests)}.</p>`;
 }

@@ -1,5 +1,6 @@
 /** The style of the page of a migration: large enough to be read from across the room, and on a phone. */
 import { PICTURE_STYLE, THEME_STYLE } from '../svg/theme.ts';
+import { TILE_STYLE } from '../svg/tiles.ts';
 
 const TEXT = `
 :root{--mono:ui-monospace,"SF Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;
@@ -39,7 +40,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 .stages .past{border-color:var(--good)}
 .stages .skipped{border-top-style:dotted}
 .stages .here{border-color:var(--tone1);color:var(--ink);font-weight:650}
-.headline{margin-top:22px;min-height:8.25rem}
+.headline{margin-top:22px;min-height:6.5rem}
 .headline h1{font-size:clamp(1.7rem,4.2vw,3.1rem);line-height:1.12;font-weight:680;letter-spacing:-.02em;text-wrap:balance}
 .headline p{font-size:clamp(1rem,1.7vw,1.3rem);margin-top:8px;color:var(--muted);overflow-wrap:anywhere;text-wrap:pretty}
 .headline.wait h1,.headline.wait p{color:var(--caution)}
@@ -49,7 +50,7 @@ header{display:flex;flex-wrap:wrap;gap:0 20px;align-items:baseline}
 
 const PARTS = `
 .figures{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:18px;margin-top:20px}
-.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:15rem}
+.figure{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:14px 18px 16px;min-height:13.25rem}
 .figure dt{font-size:.84rem}
 .big{font-size:clamp(1.6rem,2.9vw,2.5rem);font-weight:650;letter-spacing:-.02em;line-height:1.2}
 .figure .big,.sub{display:block}
@@ -86,10 +87,10 @@ const PICTURES = `
 .thin{fill:none;stroke:var(--tone);stroke-width:1.6;stroke-linejoin:round}
 .tiles{display:block;width:100%;height:3.25rem}
 .unknown{padding-top:.8rem;background:var(--track);color:var(--ink);text-align:center;font-size:.84rem}
-#moved,#proof{min-height:18rem}
+#moved,#proof{min-height:16.5rem}
 #letters{align-self:start}
 .tile text{font-size:.8125rem;fill:var(--ink);font-variant-numeric:tabular-nums}
-.tile .on-tile{fill:var(--card)}
+${TILE_STYLE}
 .tile .from-none{display:none}
 @media (max-width:1239px){.tile .from-wide{display:none}}
 @media (min-width:1240px){.tile .until-wide{display:none}}
@@ -103,8 +104,8 @@ const SMALL = `
 @media (max-width:860px){
 .page{padding:18px 16px 36px}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
-.figure{padding:10px 12px 12px;min-height:16rem}
-.headline{min-height:9.5rem}
+.figure{padding:10px 12px 12px;min-height:14.5rem}
+.headline{min-height:7.75rem}
 #moved{min-height:0}
 .rows.plan>div{grid-template-columns:minmax(0,1fr);gap:2px}
 .charts,.columns{grid-template-columns:minmax(0,1fr)}

@@ -53,7 +53,7 @@ function rows(facts: MigrationFacts): Markup | null {
       [
         'Behind',
         lag === null ? '–' : formatDuration(lag * 1000),
-        lag === null ? 'no run measures it' : 'the container in use',
+        lag !== null ? 'the container in use' : isReporting(facts) ? 'not known yet' : 'no run measures it',
       ],
       ['Costs', `${formatCount(ru)} RU/s`, `on both sides, ${formatCount(ru * DAY_SECONDS)} RU a day`],
     );

@@ -65,7 +65,7 @@ function inFlight(facts: MigrationFacts): string {
 }
 
 function oldestText(now: InFlightNow | undefined): string {
-  return now?.oldestMs == null ? '' : `, the oldest for ${formatDuration(now.oldestMs)}`;
+  return now?.oldestMs == null ? '' : `, oldest ${formatDuration(now.oldestMs)}`;
 }
 
 function leftText(left: TimeLeft | null): string {
@@ -90,7 +90,7 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
       ? 'no limit is known'
       : allowed === null || allowed === container
         ? `of the container's ${whole}`
-        : `of the ${formatCount(Math.round(allowed))} that cosmig may use${whole === '' ? '' : `, of ${whole} in all`}`;
+        : `of ${formatCount(Math.round(allowed))} allowed${whole === '' ? '' : `, ${whole} in all`}`;
   const throttled = side?.throttled ?? 0;
   return figure(
     `${name}, RU/s`,
@@ -98,7 +98,8 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
     [
       limit === null ? NOTHING : meter(rate ?? 0, { end: limit, tone: name === 'Source' ? 'k1' : 'k3' }),
       of,
-      `${formatCount(Math.round(totalRu))} RU so far${throttled === 0 ? '' : `, ${timesThrottled(throttled)}`}`,
+      `${formatCount(Math.round(totalRu))} RU so far`,
+      throttled === 0 ? '' : timesThrottled(throttled),
       isRunning ? requestsText(side?.requests) : '',
     ],
     throttled > 0 ? 'caution' : '',

@@ -37,7 +37,7 @@ test('the target does not answer -> the oldest page and request grow old; afterw
   expect(pages?.oldestMs).toBeGreaterThan(2000);
   expect(pages?.bytes).toBeGreaterThan(1000);
   expect(target?.requests?.bytes).toBeGreaterThan(100);
-  const isShown = (): boolean => /in flight, the oldest for [2-4]\.\d s/.test(page.parts()['work'] ?? '');
+  const isShown = (): boolean => /in flight, oldest [2-4]\.\d s/.test(page.parts()['work'] ?? '');
   await until(isShown, { what: 'the age on the page' });
   const metrics = page.metrics('prometheus');
   const sinceS = Number(/^cosmig_oldest_in_flight_timestamp_seconds\{.*\} (.*)$/m.exec(metrics)?.[1]);

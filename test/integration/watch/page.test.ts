@@ -114,7 +114,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await putAll(move, orders.slice(0, 40));
     await shows('.headline.wait', /It waits: throttled by the target \(range \d+, \d+ s\)\./);
     await sees('.figure.caution', /Target, RU\/s.*throttled (once|[1-9]\d* times)/);
-    await sees('#work', /[1-9]\d* in flight, the oldest for \d/);
+    await sees('#work', /[1-9]\d* in flight, oldest \d/);
     await until(async () => page.evaluate(`document.querySelector('#ranges .rest') !== null`), {
       what: 'a partition that rests',
     });

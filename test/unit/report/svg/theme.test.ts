@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { DARK, LIGHT, type Theme } from '../../../../src/report/svg/theme.ts';
+import { TILE_STRENGTH } from '../../../../src/report/svg/tiles.ts';
 
 /** The contrast of two colours by the rules of WCAG 2. */
 function contrast(one: string, other: string): number {
@@ -37,6 +38,25 @@ test.each([
     expect(low).toEqual([]);
   },
 );
+
+/** A colour over another one, at this strength. */
+function over(colour: string, ground: string, strength: number): string {
+  const parts = [1, 3, 5].map((at) => {
+    const [above, below] = [colour, ground].map((one) => Number.parseInt(one.slice(at, at + 2), 16));
+    return Math.round((above ?? 0) * strength + (below ?? 0) * (1 - strength));
+  });
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+test('text on the strongest tile has a contrast of 4.5 at least', () => {
+  const low = [LIGHT, DARK].flatMap(({ ink, track, tones }) =>
+    // The tones of a copy, a tail and the target.
+    [1, 2, 3]
+      .map((tone) => over(tones[tone] ?? '', track, TILE_STRENGTH))
+      .filter((ground) => contrast(ink, ground) < 4.5),
+  );
+  expect(low).toEqual([]);
+});
 
 test('no two candidates have the same colour', () => {
   for (const { tones } of [LIGHT, DARK]) expect(new Set(tones).size).toBe(tones.length);

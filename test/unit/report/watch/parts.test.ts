@@ -26,9 +26,9 @@ describe('page', () => {
     expect(textIn(parts['ranges'])).toContain('7 answered with 429');
     // 10,000 documents are expected, none is committed, and 100 come each second.
     expect(textIn(parts['work'])).toContain('100 s left');
-    expect(textIn(parts['work'])).toContain('40 in flight, the oldest for 4.2 s');
-    expect(textIn(parts['work'])).toContain('3 requests in flight, the oldest for 1.5 s');
-    expect(textIn(parts['work'])).toContain('of the 400 that cosmig may use');
+    expect(textIn(parts['work'])).toContain('40 in flight, oldest 4.2 s');
+    expect(textIn(parts['work'])).toContain('3 requests in flight, oldest 1.5 s');
+    expect(textIn(parts['work'])).toContain('of 400 allowed');
   });
 
   test('a run that has gone silent -> says so', () => {
