@@ -1,7 +1,7 @@
 /** Runs cosmig as its user does, in a process of its own on the core of the benchmark. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -49,7 +49,11 @@ export class CosmigProcess implements Disposable {
   }
 
   /** Runs a command to its end and returns its result. */
-  async run(command: 'copy' | 'tail' | 'verify' | 'cutover', ...more: readonly string[]): Promise<Outcome> {
+  async run(
+    command: 'copy' | 'tail' | 'verify' | 'cutover' | 'reverse' | 'rollback',
+    ...more: readonly string[]
+  ): Promise<Outcome> {
+    this.#stopped = false;
     const args = [
       ...this.#places,
       '--partition-key',
@@ -73,6 +77,18 @@ export class CosmigProcess implements Disposable {
         `cosmig ${command} ended with ${child.exitCode}: ${said.slice(-OUTPUT_CHARS_MAX)}${result}`,
       );
     return JSON.parse(result) as Outcome;
+  }
+
+  /** Returns the CPU time of the running command in milliseconds; NaN where the system does not say. */
+  cpuMs(): number {
+    try {
+      // The name of the program, in parentheses, may have spaces. The clock ticks a hundred times a second.
+      const [, fields = ''] = readFileSync(`/proc/${this.#child?.pid}/stat`, 'utf8').split(') ');
+      const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number);
+      return (user + system) * 10;
+    } catch {
+      return Number.NaN;
+    }
   }
 
   #stopped = false;

@@ -14,6 +14,8 @@ import type { BenchOptions } from './run.ts';
 import { startEmulator } from './server-process.ts';
 
 const DATABASE = 'tail';
+/** The number of the first document that is written on the way back. */
+const BACK_FROM = 1_000_000;
 /** How many documents exist before the tail begins. */
 const COPIED = 20_000;
 const WRITES_PER_SECOND = 1000;
@@ -42,39 +44,103 @@ export async function benchTail({ profileDir, say }: BenchOptions): Promise<Resu
     using cosmig = new CosmigProcess(build, server, { database: DATABASE });
     await cosmig.run('copy');
     say(`tailing ${WRITES_PER_SECOND} writes a second for ${SECONDS} s`);
-    const bench = new TailBench(client, target);
-    const [lags] = await Promise.all([bench.run().finally(() => cosmig.stop()), cosmig.run('tail')]);
-    const sorted = Float64Array.from(lags).sort();
-    const at = (share: number): number =>
-      sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    const note = `${sorted.length.toLocaleString('en-US')} documents, ${bench.writesPerSecond.toFixed(0)} writes/s; worst ${at(1).toFixed(0)} ms`;
-    return [
-      { name: 'lag of the tail, p50', value: at(0.5), unit: 'ms', note },
-      { name: 'lag of the tail, p99', value: at(0.99), unit: 'ms', target: 'below 2000 ms' },
-    ];
+    const bench = new LagBench(client, { from: 'source', to: 'target', rangeIds: target.rangeIds });
+    const forth = lagsOf('the tail', await bench.runWith(cosmig, 'tail'), bench);
+    await cosmig.run('tail', '--until-caught-up');
+    return [...forth, ...(await measureWayBack({ client, source, cosmig, say }))];
   } finally {
     client.close();
   }
 }
 
-/** Writes to the source at a fixed rate, and waits for each document in the target. */
-class TailBench {
+function lagsOf(what: string, lags: readonly number[], { writesPerSecond, cpuMs }: LagBench): Result[] {
+  const sorted = Float64Array.from(lags).sort();
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const note = `${sorted.length.toLocaleString('en-US')} documents, ${writesPerSecond.toFixed(0)} writes/s; worst ${at(1).toFixed(0)} ms`;
+  return [
+    { name: `lag of ${what}, p50`, value: at(0.5), unit: 'ms', note },
+    { name: `lag of ${what}, p99`, value: at(0.99), unit: 'ms', target: 'below 2000 ms' },
+    { name: `CPU time of ${what}`, value: (cpuMs * 1000) / sorted.length, unit: 'us/write' },
+  ];
+}
+
+/** How many documents change between the last comparison and the switch. */
+const CHANGES = 1000;
+const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
+
+interface WayBackParts {
+  readonly client: AccountClient;
+  readonly source: BenchContainer;
+  readonly cosmig: CosmigProcess;
+  readonly say: (text: string) => void;
+}
+
+/** Cuts over with a way back, measures the reverse stream under the same load, and switches back. */
+async function measureWayBack({ client, source, cosmig, say }: WayBackParts): Promise<Result[]> {
+  await cosmig.run('verify');
+  const there = await cosmig.run('cutover', ...SWITCH, '--keep-source-for', '1d');
+  await cosmig.run('reverse', '--until-caught-up');
+  say(`replicating ${WRITES_PER_SECOND} writes a second back for ${SECONDS} s`);
+  const bench = new LagBench(client, { from: 'target', to: 'source', rangeIds: source.rangeIds });
+  const lags = await bench.runWith(cosmig, 'reverse');
+  await cosmig.run('reverse', '--until-caught-up');
+  await cosmig.run('verify', '--reverse');
+  await bench.create(CHANGES);
+  await cosmig.run('reverse', '--until-caught-up');
+  const back = await cosmig.run('rollback', ...SWITCH);
+  const [stopped, before] = [back.stoppedMs ?? Number.NaN, there.stoppedMs ?? Number.NaN];
+  return [
+    ...lagsOf('cosmig reverse', lags, bench),
+    {
+      name: `writers stopped by the rollback, ${CHANGES.toLocaleString('en-US')} changed`,
+      value: stopped / 1000,
+      unit: 's',
+      ratio: { value: stopped / before, to: 'the cutover before, with no changes' },
+      note: '1 s of it without writes',
+    },
+  ];
+}
+
+type Name = 'source' | 'target';
+
+/** Writes to a container at a fixed rate, and waits for each document in the other one. */
+class LagBench {
   writesPerSecond = 0;
+  /** The CPU time of the command while the documents were written. */
+  cpuMs = 0;
   readonly #client: AccountClient;
-  readonly #target: BenchContainer;
+  readonly #from: Name;
+  readonly #to: Name;
+  readonly #rangeIds: readonly string[];
   readonly #template = documentTemplate();
   /** When each document was sent that the benchmark has not yet seen in the target, by its number. */
   readonly #open = new Map<number, number>();
   readonly #lags: number[] = [];
   #written = 0;
 
-  constructor(client: AccountClient, target: BenchContainer) {
+  constructor(
+    client: AccountClient,
+    { from, to, rangeIds }: { readonly from: Name; readonly to: Name; readonly rangeIds: readonly string[] },
+  ) {
     this.#client = client;
-    this.#target = target;
+    this.#from = from;
+    this.#to = to;
+    this.#rangeIds = rangeIds;
   }
 
-  async run(): Promise<readonly number[]> {
-    const positions = await Promise.all(this.#target.rangeIds.map(async (id) => this.#look(id, '*')));
+  /** Runs a command until every document has come. */
+  async runWith(cosmig: CosmigProcess, command: 'tail' | 'reverse'): Promise<readonly number[]> {
+    const measured = this.#run().finally(() => {
+      this.cpuMs = cosmig.cpuMs();
+      cosmig.stop();
+    });
+    const [lags] = await Promise.all([measured, cosmig.run(command)]);
+    return lags;
+  }
+
+  async #run(): Promise<readonly number[]> {
+    const positions = await Promise.all(this.#rangeIds.map(async (id) => this.#look(id, '*')));
     const ended = new AbortController();
     const look = async (id: string, i: number): Promise<void> => {
       for (let etag = positions[i] ?? ''; !ended.signal.aborted; await delay(LOOK_MS))
@@ -85,7 +151,7 @@ class TailBench {
       const lateMs = performance.now() + PATIENCE_MS;
       while (this.#open.size > 0 && performance.now() < lateMs) await delay(LOOK_MS);
     };
-    await Promise.all([...this.#target.rangeIds.map(look), write().finally(() => ended.abort())]);
+    await Promise.all([...this.#rangeIds.map(look), write().finally(() => ended.abort())]);
     if (this.#open.size > 0) throw new Error(`${this.#open.size} documents did not come`);
     return this.#lags;
   }
@@ -104,14 +170,21 @@ class TailBench {
     this.writesPerSecond = (this.#written * 1000) / (performance.now() - start);
   }
 
+  /** Creates documents and does not wait for them in the other container. */
+  async create(documents: number): Promise<void> {
+    for (let n = 0; n < documents; n += 1) await this.#create((this.#written += 1));
+  }
+
   async #create(number: number): Promise<void> {
+    const first = this.#from === 'source' ? COPIED : BACK_FROM;
+    const digits = String(first + number).padStart(8, '0');
     const device = `device-${String(number % 10_000).padStart(6, '0')}`;
-    const body = this.#template
-      .replace('########', String(COPIED + number).padStart(8, '0'))
-      .replace('device-@@@@@@', device);
-    const link = `dbs/${DATABASE}/colls/source`;
-    const headers = { 'x-ms-documentdb-partitionkey': JSON.stringify([device]) };
-    this.#open.set(COPIED + number, performance.now());
+    const body = this.#template.replace('########', digits).replace('device-@@@@@@', device);
+    const link = `dbs/${DATABASE}/colls/${this.#from}`;
+    // The key of the target is /id.
+    const key = this.#from === 'source' ? device : (JSON.parse(body) as { id: string }).id;
+    const headers = { 'x-ms-documentdb-partitionkey': JSON.stringify([key]) };
+    this.#open.set(first + number, performance.now());
     await this.#client.call(
       { verb: 'POST', type: 'docs', link },
       { path: `/${link}/docs`, headers, body },
@@ -121,7 +194,7 @@ class TailBench {
 
   /** Reads what is new in a range of the target. Returns the next position. */
   async #look(rangeId: string, etag: string): Promise<string> {
-    const link = `dbs/${DATABASE}/colls/target`;
+    const link = `dbs/${DATABASE}/colls/${this.#to}`;
     const headers = {
       'a-im': 'Incremental Feed',
       'x-ms-documentdb-partitionkeyrangeid': rangeId,

@@ -60,7 +60,7 @@ export const TURN_RULES: readonly Rule[] = [
       },
     ],
     test: STRANGERS,
-    by: 'what no later change concerns',
+    by: 'a write while the writers are stopped',
   },
   {
     name: 'turn-begins-twice',

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
+import { NotReadyError } from '../../../src/lib/errors.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
+import { cutOverWithProof } from '../../../src/workflows/cutover.ts';
 
 const order = (id: string, more: object = {}): Order => ({ id, customerId: 'c', tenantId: 't', ...more });
 const strange = (id: string): Order => order(id, { by: 'another process' });
@@ -171,4 +173,26 @@ test('strangers: ranges of the source split, and only cosmig writes -> nothing i
   await move.source.item('kept', 'c').replace(strange('kept'));
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "kept"']);
+}, 60_000);
+
+test('strangers: a write while the writers are stopped -> the rollback backs out, and nothing of it is replaced', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await turns.run(1, 'catch-up');
+  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  const { source } = move;
+  const done = async (): Promise<void> => {};
+  const stopWriters = async (): Promise<void> => {
+    await source.item('untouched', 'c').replace(strange('untouched'));
+    await source.items.create(strange('extra'));
+  };
+  const hooks = { stopWriters, onCommit: done, onAbort: done };
+  const rollback = cutOverWithProof(
+    turns.parts(1),
+    { ...hooks, deadlineMs: 20_000, quietMs: 50, watchMs: 0, likeSource: [] },
+    { onStep: () => {}, onProof: () => {} },
+  );
+  await expect(rollback).rejects.toThrow(NotReadyError);
+  for (const id of ['untouched', 'extra'])
+    expect((await source.item(id, 'c').read<Order>()).resource).toMatchObject(strange(id));
 }, 60_000);
