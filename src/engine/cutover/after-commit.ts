@@ -134,13 +134,22 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** Watches for late writes during `watchMs`. A later run only looks once, and after a day not at all. */
+/**
+ * Watches for late writes during `watchMs`. A later run only looks once, and after a day not at all. When the next turn has
+ * begun, what is new in the source may be its own; it looks for writes of others itself (turn/strangers.ts).
+ */
 async function watchOnce(
   context: RunContext,
   options: AfterCommitOptions,
   { ends, atMs, wasWatched, signal }: Watching,
 ): Promise<readonly Straggler[]> {
   const { ledger, clock } = context;
+  if ((ledger.nextTurn.read()?.begunAtMs ?? null) !== null) {
+    options.say(
+      'the source is not checked for late writes here: cosmig reverse writes to it, and searches it',
+    );
+    return [];
+  }
   if (wasWatched && clock.now() - atMs > RECHECK_MAX_MS) {
     options.say('the source is no longer checked for late writes');
     return [];

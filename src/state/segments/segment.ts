@@ -108,11 +108,11 @@ export class SegmentBuilder {
   }
 
   /** Adds a document of a page, with its key as it is on the page, and without an etag. */
-  addScanned({ hashes, lsn, ...key }: ScannedEntry): void {
-    const at = this.#begin(hashes, lsn);
+  addScanned(entry: ScannedEntry): void {
+    const at = this.#begin(entry.hashes, entry.lsn);
     writeEtag(this.#entries, at + ETAG_AT, null);
-    this.#growKeys(scannedKeyBytesMax(key));
-    this.#putKeyNumber(at, writeScannedKey(this.#keys, this.#keysEnd + 2, key));
+    this.#growKeys(scannedKeyBytesMax(entry));
+    this.#putKeyNumber(at, writeScannedKey(this.#keys, this.#keysEnd + 2, entry));
   }
 
   /** Sets the etag of the last added document. It is JSON text in the page; `start` 0 means that there is no etag. */

@@ -58,6 +58,9 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   );
   expect(inUse['ranges']).toMatch(/Target shop\/by-tenant .* Source shop\/orders /);
   expect(unproven).toMatch(/RU a day, [\d.]+ USD at the list price/);
+  // What cosmig itself has written to the source since is no late write.
+  const again = await cosmig(move, 'cutover', ...SWITCH);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('committed already')]);
   const verify = await cosmig(move, 'verify', '--reverse');
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
   const proven = (await typed(move, 'status')).stdout;
