@@ -4,7 +4,7 @@
  */
 import { LedgerError } from '../lib/errors.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
-import { jsonText, number, text } from '../lib/sqlite/column.ts';
+import { json, number, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
 import type { Phase } from './migration.ts';
 import type { SourceChange } from './source-change.ts';
@@ -244,6 +244,6 @@ function nameIn(row: Columns): JournalEvent['event'] {
 function parseEntry(row: Columns): JournalEntry {
   const event = nameIn(row);
   const name = event === 'phase' ? { event, phase: text(row, 'event').slice(PHASE.length) } : { event };
-  const details = JSON.parse(jsonText(row, 'details')) as object;
+  const details = json(row, 'details') as object;
   return { ...details, ...name, number: number(row, 'number'), atMs: number(row, 'at_ms') } as JournalEntry;
 }

@@ -1,7 +1,7 @@
 /** Owns the runs: which commands have worked with the ledger, how each ended, and what the newest last reported. */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { InFlightNow } from '../cosmos/load/flights.ts';
-import { jsonText, number, orNull, text } from '../lib/sqlite/column.ts';
+import { json, number, orNull, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 
@@ -152,7 +152,7 @@ export class RunStore {
   /** Returns when a run last began a request; null if none has recorded it. */
   lastRequest(): LastRequest | null {
     const row = this.#sql.lastRequest.get();
-    return row === undefined ? null : (JSON.parse(jsonText(row, 'last_request')) as LastRequest);
+    return row === undefined ? null : (json(row, 'last_request') as LastRequest);
   }
 
   /** Returns the last reports of the newest runs, the newest first. */
@@ -187,7 +187,7 @@ function runIn(row: Columns): Run {
 function reportIn(row: Columns): RunReport | null {
   const atMs = orNull(row, 'reported_at_ms', number);
   if (atMs === null) return null;
-  const report = JSON.parse(jsonText(row, 'report')) as Omit<RunReport, 'atMs'>;
+  const report = json(row, 'report') as Omit<RunReport, 'atMs'>;
   return { ...report, atMs };
 }
 

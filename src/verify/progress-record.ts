@@ -1,5 +1,5 @@
 /** The progress of a comparison in the verify file, for processes that show it while another one compares. */
-import { jsonText, number, type Columns } from '../lib/sqlite/column.ts';
+import { json, number, type Columns } from '../lib/sqlite/column.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 import { readVerifyFile } from './read-verify-file.ts';
@@ -40,7 +40,7 @@ export function lastProgress(path: string): RecordedProgress | null {
   return readVerifyFile(path, 'progress', (database) => {
     const row = database.prepare<[], Columns>('SELECT * FROM progress').get();
     if (row === undefined) return null;
-    const report = JSON.parse(jsonText(row, 'report')) as Omit<VerifyProgress, keyof typeof NEWER>;
+    const report = json(row, 'report') as Omit<VerifyProgress, keyof typeof NEWER>;
     return { ...NEWER, ...report, atMs: number(row, 'at_ms') };
   });
 }

@@ -5,7 +5,7 @@
  */
 import type { ReadPart } from '../cosmos/feed/fenced-pass.ts';
 import type { SideName } from '../cosmos/side.ts';
-import { jsonText, number, text, type Columns } from '../lib/sqlite/column.ts';
+import { json, number, text, type Columns } from '../lib/sqlite/column.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 import type { RangeCount } from './counts/count-ranges.ts';
@@ -52,7 +52,7 @@ export function lastSpread(path: string): CountedSpread | null {
     return {
       atMs: number(row, 'at_ms'),
       fingerprint: text(row, 'fingerprint'),
-      counts: JSON.parse(jsonText(row, 'counts')) as SpreadCounts,
+      counts: json(row, 'counts') as SpreadCounts,
     };
   });
 }

@@ -15,7 +15,7 @@ import {
   type Database,
 } from '../lib/sqlite/sqlite.ts';
 import { memberOf } from '../lib/json/json.ts';
-import { bytes, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
+import { bytes, json, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
 import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
@@ -290,7 +290,7 @@ export class VerifyStore {
   sums(side: SideName): Sums | undefined {
     const row = this.#sql.sums.get(side);
     if (row === undefined) return undefined;
-    const counts: unknown = JSON.parse(jsonText(row, 'refused'));
+    const counts: unknown = json(row, 'refused');
     const entries = Object.entries(counts ?? {}).map(([reason, count]) => [reason, Number(count)] as const);
     return {
       buckets: bytes(row, 'buckets'),

@@ -56,7 +56,8 @@ export function texts(row: Columns, name: string): Readonly<Record<string, strin
   return value as Readonly<Record<string, string>>;
 }
 
-function json(row: Columns, name: string): unknown {
+/** Returns a JSON value that cosmig has written. */
+export function json(row: Columns, name: string): unknown {
   try {
     return JSON.parse(text(row, name));
   } catch (error) {

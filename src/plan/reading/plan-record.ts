@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { asContentsError, openToRead, refuseForeignFile } from '../../lib/sqlite/sqlite.ts';
-import { jsonText, number, type Columns } from '../../lib/sqlite/column.ts';
+import { json, number, type Columns } from '../../lib/sqlite/column.ts';
 import { checkRows } from '../../lib/sqlite/table-sums.ts';
 import { MoverLock } from '../../state/lock.ts';
 import type { PlanSummary } from '../summary.ts';
@@ -61,7 +61,7 @@ function recordIn(path: string): PlanRecord | null {
       is: 'made',
       atMs: number(row, 'taken_at_ms'),
       sourceRid: begun,
-      summary: JSON.parse(jsonText(row, 'summary')) as PlanSummary,
+      summary: json(row, 'summary') as PlanSummary,
     };
   } catch (error) {
     throw asContentsError(error, path);

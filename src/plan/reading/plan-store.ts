@@ -4,7 +4,7 @@
  * process that measures holds the file's lock. A file that has lost changes is started again.
  */
 import { realPath } from '../../lib/sqlite/file.ts';
-import { bytes, jsonText, number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
+import { bytes, json, number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
 import { changeCount, openTables } from '../../lib/sqlite/table-sums.ts';
 import {
   asErrorOfReplaceable,
@@ -134,7 +134,7 @@ export class PlanStore {
     using store = PlanStore.open(path);
     const row = store.#sql.begun.get();
     if (row === undefined || text(row, 'source_rid') !== sourceRid) return [];
-    return (JSON.parse(jsonText(row, 'totals')) as Partial<SavedPages['totals']>).proposals ?? [];
+    return (json(row, 'totals') as Partial<SavedPages['totals']>).proposals ?? [];
   }
 
   /** Returns the pass that was begun last; null: none. */
@@ -175,10 +175,10 @@ export class PlanStore {
   pages(): SavedPages | undefined {
     const row = this.#sql.begun.get();
     if (row === undefined) return undefined;
-    const heads = JSON.parse(jsonText(row, 'heads')) as readonly Head[];
+    const heads = json(row, 'heads') as readonly Head[];
     if (heads.length === 0) return undefined;
     return {
-      totals: JSON.parse(jsonText(row, 'totals')) as SavedPages['totals'],
+      totals: json(row, 'totals') as SavedPages['totals'],
       candidates: heads.map((head, candidate) => this.#measure(head, candidate)),
     };
   }
@@ -202,14 +202,14 @@ export class PlanStore {
 
   /** The chunks of the file of `--exact` that were recorded. */
   exactChunks(): ExactChunk[] {
-    return this.#sql.chunks.all().map((row) => JSON.parse(jsonText(row, 'chunk')) as ExactChunk);
+    return this.#sql.chunks.all().map((row) => json(row, 'chunk') as ExactChunk);
   }
 
   /** Returns the figures that were counted for each candidate; undefined: the entries were not counted yet. */
   exactFigures(): ExactFigures[] | undefined {
     const found: ExactFigures[] = [];
     for (let row = this.#sql.figures.get(0); row !== undefined; row = this.#sql.figures.get(found.length))
-      found.push(JSON.parse(jsonText(row, 'figures')) as ExactFigures);
+      found.push(json(row, 'figures') as ExactFigures);
     return found.length === 0 ? undefined : found;
   }
 

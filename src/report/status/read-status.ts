@@ -3,7 +3,7 @@ import { must } from '../../lib/assert.ts';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { Ledger } from '../../state/ledger.ts';
 import { readOverview } from '../../state/reading/overview.ts';
-import { readTurns } from '../../state/turns/chain.ts';
+import { readTurns, type TurnState } from '../../state/turns/chain.ts';
 import { comparedFromMs, VerifyStore, verifyPath } from '../../verify/store.ts';
 import { buildStatus, type Status } from './status-data.ts';
 import type { Turns } from './way-back.ts';
@@ -15,19 +15,19 @@ export function readStatus(ledger: string, number: number, nowMs: number): Statu
   return buildStatus(path, readOverview(path), {
     lastProof: provenIn(verified),
     isVerifying: VerifyStore.isInUse(verified),
-    turns: turnsOf(ledger, number),
+    turns: turnsOf(readTurns(ledger), number),
     nowMs,
   });
 }
 
-function provenIn(path: string): Parameters<typeof buildStatus>[2]['lastProof'] {
+/** Returns the last clean comparison, and when it began to read. `path`: the verify file. */
+export function provenIn(path: string): Parameters<typeof buildStatus>[2]['lastProof'] {
   const proof = VerifyStore.lastProof(path);
   return proof === null ? null : { ...proof, comparedFromMs: comparedFromMs(proof) };
 }
 
 /** Returns what the ledgers say of the turns, for the status of one of them. */
-export function turnsOf(ledger: string, number: number): Turns {
-  const turns = readTurns(ledger);
+export function turnsOf(turns: readonly TurnState[], number: number): Turns {
   const newest = must(turns.at(-1), 'a migration has a turn');
   const before = newest.number === 0 ? undefined : turns[newest.number - 1];
   return {

@@ -18,7 +18,7 @@ interface Proven {
   readonly atMs: number;
   readonly fingerprint: string;
   /** When its reading began, if that is known: later writes may be missing in it. */
-  readonly comparedFromMs?: number;
+  readonly comparedFromMs: number;
 }
 
 interface StatusParts {
@@ -81,7 +81,7 @@ export function buildStatus(
 
 /** Returns what makes a return unsafe since the last comparison of all documents. */
 function unsafeIn({ writtenByOthers, leases }: Overview, proven: Proven | null): Unsafe {
-  const comparedFromMs = proven === null ? 0 : (proven.comparedFromMs ?? proven.atMs);
+  const comparedFromMs = proven === null ? 0 : proven.comparedFromMs;
   const byOthers = writtenByOthers
     .filter(({ atMs }) => atMs >= comparedFromMs)
     .map((change) => `another process has written to the target: ${describeChange(change)}`);

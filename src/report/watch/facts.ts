@@ -15,6 +15,7 @@ import { isSwitch, type RunReport } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import { provenIn } from '../status/read-status.ts';
 import type { Turns } from '../status/way-back.ts';
 import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
 
@@ -120,7 +121,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
   const isVerifying = VerifyStore.isInUse(verified);
   const spread = lastSpread(verified);
   const status = buildStatus(ledgerPath, overview, {
-    lastProof: VerifyStore.lastProof(verified),
+    lastProof: provenIn(verified),
     isVerifying,
     turns,
     nowMs: atMs,

@@ -15,8 +15,8 @@ export function readNewestFacts(ledger: string, atMs: number): Facts {
   if (!existsSync(ledger)) return readFacts(ledger, atMs);
   let turns: Turns;
   try {
-    const number = readTurns(ledger).findLast(({ hasBegun }) => hasBegun)?.number ?? 0;
-    turns = turnsOf(ledger, number);
+    const all = readTurns(ledger);
+    turns = turnsOf(all, all.findLast(({ hasBegun }) => hasBegun)?.number ?? 0);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
     const first = readFacts(ledger, atMs);

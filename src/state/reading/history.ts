@@ -3,7 +3,7 @@
  * draw all of it. Invariant: there are at most MOMENTS_MAX moments, however long the migration lasts. The longer it lasts,
  * the farther apart they are.
  */
-import { jsonText, number, type Columns } from '../../lib/sqlite/column.ts';
+import { json, number, type Columns } from '../../lib/sqlite/column.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
@@ -76,7 +76,7 @@ export class HistoryStore {
   all(): HistoryEntry[] {
     return this.#sql.all
       .all()
-      .map((row) => ({ ...(JSON.parse(jsonText(row, 'figures')) as Figures), atMs: number(row, 'at_ms') }));
+      .map((row) => ({ ...(json(row, 'figures') as Figures), atMs: number(row, 'at_ms') }));
   }
 
   #ends(): { readonly first: number; readonly last: number; readonly moments: number } {

@@ -3,7 +3,7 @@
  * the result of its last check. Candidates are kept on disk, so their number is not limited by memory.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
-import { bytes, jsonText, number, oneOf, orNull, text } from '../../lib/sqlite/column.ts';
+import { bytes, json, number, oneOf, orNull, text } from '../../lib/sqlite/column.ts';
 import type { Columns } from '../../lib/sqlite/column.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 import { KINDS, type Kind } from '../verdict.ts';
@@ -144,7 +144,7 @@ function parse(row: Columns): Candidate {
   return {
     identity: bytes(row, 'identity', 16),
     // Only `add` and `set` write this column, so the JSON has this type.
-    name: JSON.parse(jsonText(row, 'name')) as CandidateName,
+    name: json(row, 'name') as CandidateName,
     state: oneOf(row, 'state', STATES),
     kind: orNull(row, 'kind', kindIn),
     seen: orNull(row, 'seen', text),
