@@ -1,6 +1,7 @@
 /**
  * The words `source` and `target` in what a turn that leads back says. The engine calls the container that it reads the
- * source. In such a turn this is the target of the migration, so the two words are swapped on their way to the operator. Invariant: names of containers, paths, and what documents contain stay as they are.
+ * source. In such a turn this is the target of the migration, so the two words are swapped on their way to the operator.
+ * Invariant: names of containers, paths, and what documents contain stay as they are.
  */
 
 /** Members of results that hold names and values of documents, or names that the operator has chosen. */
@@ -41,7 +42,9 @@ const TOKENS =
 
 /** Returns a text for people in which the two words are swapped. */
 export function swapWords(text: string): string {
-  return text.replaceAll(TOKENS, (token) => COMMANDS[token] ?? OPPOSITE[token] ?? token);
+  const swapped = text.replaceAll(TOKENS, (token) => COMMANDS[token] ?? OPPOSITE[token] ?? token);
+  // One command does what the copy and the tail do.
+  return swapped.replaceAll('cosmig reverse or cosmig reverse', 'cosmig reverse');
 }
 
 /** Returns a value of a result in which the two words are swapped, in the names of its members as well. */

@@ -4,6 +4,7 @@ import { swapValues, swapWords } from '../../../src/spec/turns/swapped-sides.ts'
 test.each([
   ['committed: the target is in use', 'committed: the source is in use'],
   ['run cosmig tail, then cosmig cutover', 'run cosmig reverse, then cosmig rollback'],
+  ['run cosmig copy or cosmig tail once', 'run cosmig reverse once'],
   ['run cosmig verify --repair', 'run cosmig verify --reverse --repair'],
   ['run cosmig verify --reverse', 'run cosmig verify'],
   ['give --source-ru or COSMIG_TARGET_KEY', 'give --target-ru or COSMIG_SOURCE_KEY'],
