@@ -58,7 +58,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   );
   expect(inUse['ranges']).toMatch(/Target shop\/by-tenant .* Source shop\/orders /);
   expect(unproven).toMatch(/RU a day, [\d.]+ USD at the list price/);
-  // What cosmig itself has written to the source since is no late write.
+  // What cosmig itself has written to the source since is not a late write.
   const again = await cosmig(move, 'cutover', ...SWITCH);
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('committed already')]);
   const verify = await cosmig(move, 'verify', '--reverse');
