@@ -48,6 +48,10 @@ export function openLedger(
   const containers = { sourceRid: source.rid, targetRid: target.rid, sourceTtl: source.defaultTtl };
   const ledger = Ledger.open({ path: spec.ledger, spec, nowMs, create, containers });
   try {
+    const recreated = ledger.migration.recreated(containers);
+    // For the status, which does not ask the service.
+    if (recreated !== null && ledger.journal.recreated() !== recreated)
+      ledger.journal.append({ event: 'container recreated', container: recreated }, nowMs);
     ledger.migration.pinContainers(containers);
     if (deletes !== null) ledger.migration.decideDeleteMode(deletes);
     return ledger;

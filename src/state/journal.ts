@@ -79,6 +79,8 @@ export type JournalEvent =
   | { readonly event: 'adoption compared'; readonly left: number }
   /** Another process has written to the container that only cosmig may write to, in a turn after the first one. */
   | ({ readonly event: 'written by others' } & SourceChange)
+  /** A container of the migration was deleted and created again, as a command has noticed. */
+  | { readonly event: 'container recreated'; readonly container: 'source' | 'target' }
   /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
@@ -130,6 +132,9 @@ export class Journal {
       adoption: database
         .prepare<[], string>("SELECT DISTINCT event FROM journal WHERE event LIKE 'adoption %'")
         .pluck(),
+      recreated: database.prepare<[], Columns>(
+        "SELECT * FROM journal WHERE event = 'container recreated' ORDER BY number DESC LIMIT 1",
+      ),
       byOthers: database.prepare<[number], Columns>(
         "SELECT * FROM journal WHERE event = 'written by others' ORDER BY number DESC LIMIT ?",
       ),
@@ -191,6 +196,13 @@ export class Journal {
     return events.includes('adoption compared') ? 'compared' : 'to be compared';
   }
 
+  /** Returns the container that was noticed to be deleted and created again; null: none. */
+  recreated(): 'source' | 'target' | null {
+    const row = this.#sql.recreated.get();
+    const entry = row === undefined ? null : parseEntry(row);
+    return entry?.event === 'container recreated' ? entry.container : null;
+  }
+
   /** Returns the newest writes of others to the container that only cosmig may write to, the newest of them first. */
   writtenByOthers(limit: number): Array<SourceChange & { readonly atMs: number }> {
     return this.#sql.byOthers.all(limit).flatMap((row) => {
@@ -226,6 +238,7 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'adoption begun': true,
   'adoption compared': true,
   'written by others': true,
+  'container recreated': true,
   'ledger restored': true,
   'dead letters discarded': true,
 };

@@ -122,6 +122,14 @@ export class MigrationStore {
     };
   }
 
+  /** Returns which of the pinned containers is another one now; null: none. */
+  recreated(seen: FirstContainers): 'source' | 'target' | null {
+    const { containers } = this.read();
+    if (containers === null) return null;
+    if (containers.sourceRid !== seen.sourceRid) return 'source';
+    return containers.targetRid === seen.targetRid ? null : 'target';
+  }
+
   /**
    * Pins the containers, or refuses containers other than the pinned ones. After the commit the TTL of the source may
    * change: a cutover that keeps the source pauses it, and the source is no longer read. Durable.

@@ -58,6 +58,7 @@ export class CutoverStory {
       case 'ttl restored':
       case 'ttl paused':
       case 'written by others':
+      case 'container recreated':
       case 'ledger restored':
       case 'dead letters discarded':
         return false;

@@ -90,10 +90,8 @@ export const STATUS = is.object({
         keptUntil: is.time('as --keep-source-for has asked'),
         returnWouldSucceed: is.flag('as far as the ledger knows'),
         why: is.list(is.text(), 'what would keep a return from committing now'),
-        unsafe: is.list(
-          is.text(),
-          'why it is rollback-unsafe; cosmig verify --reverse --repair makes it safe again',
-        ),
+        unsafe: is.list(is.text(), 'why it is rollback-unsafe'),
+        isRepairable: is.flag('cosmig verify --reverse --repair would make it safe again'),
         lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
         ruPerSecond: is.object({ source: is.number(), target: is.number() }, 'on average since it is in use'),
         moneyPerDay: is.object(

@@ -80,7 +80,7 @@ export function buildStatus(
 }
 
 /** Returns what makes a return unsafe since the last comparison of all documents. */
-function unsafeIn({ writtenByOthers, leases }: Overview, proven: Proven | null): Unsafe {
+function unsafeIn({ writtenByOthers, recreated, leases }: Overview, proven: Proven | null): Unsafe {
   const comparedFromMs = proven === null ? 0 : proven.comparedFromMs;
   const byOthers = writtenByOthers
     .filter(({ atMs }) => atMs >= comparedFromMs)
@@ -88,7 +88,8 @@ function unsafeIn({ writtenByOthers, leases }: Overview, proven: Proven | null):
   const forgotten = leases.filter(({ sweepPending }) => sweepPending).map(({ rangeId }) => rangeId);
   const ranges = `${forgotten.length === 1 ? 'range' : 'ranges'} ${forgotten.join(', ')}`;
   const missed = `deletes or renames in ${ranges} of the source were not reported`;
-  return { byOthers, missed: forgotten.length === 0 ? [] : [missed] };
+  const lost = recreated === null ? [] : [`the ${recreated} was deleted and created again`];
+  return { lost, byOthers, missed: forgotten.length === 0 ? [] : [missed] };
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */

@@ -29,6 +29,8 @@ export interface Turns {
 
 /** What makes a return unsafe, in words. */
 export interface Unsafe {
+  /** What no comparison can repair: there is no return without a new copy. */
+  readonly lost: readonly string[];
   /** Writes of other processes: a rollback refuses until a comparison has found both sides equal. */
   readonly byOthers: readonly string[];
   /** Changes that were not reported: a rollback compares all documents. */
@@ -45,11 +47,14 @@ export function wayBackOf(
   if (from === null) return null;
   const isShown = shown.number === newest.number && newest.hasBegun;
   const isOpen = isShown && status.phase !== 'committed';
-  const reasonsUnsafe = isOpen ? [...unsafe.byOthers, ...unsafe.missed] : [];
+  const reasonsUnsafe = isOpen ? [...unsafe.lost, ...unsafe.byOthers, ...unsafe.missed] : [];
   const isUnsafe = reasonsUnsafe.length > 0;
   const open = newest.hasBegun ? (isUnsafe ? 'rollback-unsafe' : 'in use') : 'prepared';
   const state = from.endedAtMs === null ? open : 'ended';
-  const reasons = (): readonly string[] => [...(isOpen ? unsafe.byOthers : []), ...whyNot(status, nowMs)];
+  const reasons = (): readonly string[] => [
+    ...(isOpen ? [...unsafe.lost, ...unsafe.byOthers] : []),
+    ...whyNot(status, nowMs),
+  ];
   const why = state === 'ended' ? ['cosmig finish has ended it'] : isShown ? reasons() : [NOT_BEGUN];
   const perSecond = (ru: number): number => {
     const seconds = Math.max(1, (nowMs - Date.parse(status.began)) / 1000);
@@ -65,6 +70,7 @@ export function wayBackOf(
     why,
     unsafe: reasonsUnsafe,
     lastStopMs,
+    isRepairable: !isOpen || unsafe.lost.length === 0,
     ruPerSecond,
     moneyPerDay: { amount: moneyFor(ruPerSecond), currency: PRICES.currency, pricesOf: PRICES.date },
   };
@@ -96,8 +102,18 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
 /** Returns the rows of a way back. */
 export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
   if (wayBack === null) return [];
-  const { state, keptUntil, returnWouldSucceed, why, unsafe, lastStopMs, ruPerSecond, moneyPerDay, leadsTo } =
-    wayBack;
+  const {
+    state,
+    keptUntil,
+    returnWouldSucceed,
+    why,
+    unsafe,
+    isRepairable,
+    lastStopMs,
+    ruPerSecond,
+    moneyPerDay,
+    leadsTo,
+  } = wayBack;
   if (state === 'ended') return [['way back', 'ended by cosmig finish']];
   const untilMs = Date.parse(keptUntil);
   const leftMs = untilMs - nowMs;
@@ -109,7 +125,12 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
     lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
   const safety: TextRow[] =
     state === 'rollback-unsafe'
-      ? [['NOT SAFE', `${unsafe.join('; ')}; cosmig verify --repair makes it safe again`]]
+      ? [
+          [
+            'NOT SAFE',
+            `${unsafe.join('; ')}; ${isRepairable ? 'cosmig verify --repair makes it safe again' : 'there is no return without a new copy'}`,
+          ],
+        ]
       : [];
   const now = returnWouldSucceed ? `should succeed${stop}` : `would be refused: ${why.join('; ')}`;
   const { source, target } = ruPerSecond;

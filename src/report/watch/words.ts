@@ -268,6 +268,8 @@ export function eventText(entry: JournalEntry): string {
         : `Both sides of the adopted target were compared; only the target has ${pluralize(entry.left, 'document')}`;
     case 'written by others':
       return `${changeText(entry)} in the target by another process, which makes the way back unsafe`;
+    case 'container recreated':
+      return `The ${entry.container} was deleted and created again: what the ledger knows about it no longer holds`;
     case 'ledger restored':
       return 'The ledger was restored from an older copy';
     case 'dead letters discarded':

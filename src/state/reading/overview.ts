@@ -23,6 +23,8 @@ export interface Overview {
   readonly adoption: ReturnType<Ledger['journal']['adoption']>;
   /** Writes of others to the container that only cosmig may write to, the newest of them first. */
   readonly writtenByOthers: ReturnType<Ledger['journal']['writtenByOthers']>;
+  /** The container that was noticed to be deleted and created again; null: none. */
+  readonly recreated: ReturnType<Ledger['journal']['recreated']>;
   /** Whether a mover holds the lock, as the operating system reports it. */
   readonly isRunning: boolean;
 }
@@ -55,6 +57,7 @@ export function readOverviewAnd<T>(
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
       adoption: ledger.journal.adoption(),
+      recreated: ledger.journal.recreated(),
       writtenByOthers: ledger.journal.writtenByOthers(NAMED_MAX),
       more: more(ledger),
     }));

@@ -196,3 +196,19 @@ test('strangers: a write while the writers are stopped -> the rollback backs out
   for (const id of ['untouched', 'extra'])
     expect((await source.item(id, 'c').read<Order>()).resource).toMatchObject(strange(id));
 }, 60_000);
+
+test('way back: the source is deleted and created again -> refused, and the status says that there is no return', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = await cutOver(move);
+  await turns.run(1, 'catch-up');
+  await move.source.delete();
+  await move.client.database('shop').containers.create({ id: 'orders', partitionKey: '/customerId' });
+  const reverse = await cosmig(move, 'reverse', '--until-caught-up');
+  expect([reverse.code, reverse.stderr]).toEqual([
+    3,
+    expect.stringContaining('was deleted and created again'),
+  ]);
+  const { stdout } = await typed(move, 'status');
+  expect(stdout).toMatch(/^NOT SAFE +the source was deleted and created again; there is no/m);
+  expect(stdout).toMatch(/^return now +would be refused/m);
+}, 60_000);
