@@ -11,7 +11,7 @@ import { envOf, start, withSpec } from '../../helpers/migration/typed.ts';
 import { NotificationReceiver } from '../../helpers/notify/receiver.ts';
 import { freePort } from '../../helpers/process/free-port.ts';
 import { startCosmig, type CosmigProcess } from '../../helpers/process/cosmig-process.ts';
-import { runCosmig } from '../../helpers/run-cosmig.ts';
+import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { until } from '../../helpers/wait.ts';
 
 async function filled(): Promise<Move> {
@@ -79,13 +79,12 @@ test('watch --notify: a way back -> follows it into its ledger, and says source 
   await using move = await Move.open({ settings: { avad: true } });
   for (let n = 0; n < 10; n += 1) await move.put({ id: `o${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
   await using receiver = await NotificationReceiver.open();
-  const run = async (...argv: string[]): Promise<number> =>
-    (
-      await runCosmig(withSpec(argv), {
-        env: { ...envOf(move), COSMIG_NOTIFY: receiver.url },
-        clock: systemClock,
-      })
-    ).code;
+  const ran = async (...argv: string[]): Promise<Ran> =>
+    runCosmig(withSpec(argv), {
+      env: { ...envOf(move), COSMIG_NOTIFY: receiver.url },
+      clock: systemClock,
+    });
+  const run = async (...argv: string[]): Promise<number> => (await ran(...argv)).code;
   const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
   expect([await run('copy'), await run('verify')]).toEqual([0, 0]);
   expect(await run('cutover', ...SWITCH, '--keep-source-for', '7d')).toBe(0);
@@ -98,7 +97,8 @@ test('watch --notify: a way back -> follows it into its ledger, and says source 
     ['verify', '--reverse'],
     ['rollback', ...SWITCH],
   ]) {
-    expect(await run(...argv)).toBe(0);
+    const { code, stderr } = await ran(...argv, '--watch');
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/watch it at http:\/\/127\.0\.0\.1:\d+\//)]);
     await until(() => of('watch').length === of('run').length, {
       what: `${argv[0]} to be seen`,
       timeoutMs: 20_000,
