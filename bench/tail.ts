@@ -20,6 +20,9 @@ const BACK_FROM = 1_000_000;
 const COPIED = 20_000;
 const WRITES_PER_SECOND = 1000;
 const SECONDS = 30;
+/** Higher rates, which are tried one after the other until the tail falls behind: until 1 % of the documents lag more. */
+const HIGHER_RATES = [2000, 3000, 4000, 6000, 8000] as const;
+const HELD_MS = 2000;
 /** The interval between two bursts of writes, since timers are not finer than this. */
 const BURST_MS = 10;
 /**
@@ -46,6 +49,12 @@ export async function benchTail({ profileDir, say }: BenchOptions): Promise<Resu
     say(`tailing ${WRITES_PER_SECOND} writes a second for ${SECONDS} s`);
     const bench = new LagBench(client, { from: 'source', to: 'target', rangeIds: target.rangeIds });
     const forth = lagsOf('the tail', await bench.runWith(cosmig, 'tail'), bench);
+    for (const rate of HIGHER_RATES) {
+      say(`tailing ${rate} writes a second for ${SECONDS} s`);
+      const lags = lagsOf(`the tail at ${rate}`, await bench.runWith(cosmig, 'tail', rate), bench);
+      forth.push(...lags);
+      if ((lags[1]?.value ?? 0) >= HELD_MS) break;
+    }
     await cosmig.run('tail', '--until-caught-up');
     return [...forth, ...(await measureWayBack({ client, source, cosmig, say }))];
   } finally {
@@ -60,7 +69,7 @@ function lagsOf(what: string, lags: readonly number[], { writesPerSecond, cpuMs 
   const note = `${sorted.length.toLocaleString('en-US')} documents, ${writesPerSecond.toFixed(0)} writes/s; worst ${at(1).toFixed(0)} ms`;
   return [
     { name: `lag of ${what}, p50`, value: at(0.5), unit: 'ms', note },
-    { name: `lag of ${what}, p99`, value: at(0.99), unit: 'ms', target: 'below 2000 ms' },
+    { name: `lag of ${what}, p99`, value: at(0.99), unit: 'ms', target: 'below 1000 ms at 1,000 writes/s' },
     { name: `CPU time of ${what}`, value: (cpuMs * 1000) / sorted.length, unit: 'us/write' },
   ];
 }
@@ -116,7 +125,7 @@ class LagBench {
   readonly #template = documentTemplate();
   /** When each document was sent that the benchmark has not yet seen in the target, by its number. */
   readonly #open = new Map<number, number>();
-  readonly #lags: number[] = [];
+  #lags: number[] = [];
   #written = 0;
 
   constructor(
@@ -130,8 +139,12 @@ class LagBench {
   }
 
   /** Runs a command until every document has come. */
-  async runWith(cosmig: CosmigProcess, command: 'tail' | 'reverse'): Promise<readonly number[]> {
-    const measured = this.#run().finally(() => {
+  async runWith(
+    cosmig: CosmigProcess,
+    command: 'tail' | 'reverse',
+    rate = WRITES_PER_SECOND,
+  ): Promise<readonly number[]> {
+    const measured = this.#run(rate).finally(() => {
       this.cpuMs = cosmig.cpuMs();
       cosmig.stop();
     });
@@ -139,7 +152,8 @@ class LagBench {
     return lags;
   }
 
-  async #run(): Promise<readonly number[]> {
+  async #run(rate: number): Promise<readonly number[]> {
+    this.#lags = [];
     const positions = await Promise.all(this.#rangeIds.map(async (id) => this.#look(id, '*')));
     const ended = new AbortController();
     const look = async (id: string, i: number): Promise<void> => {
@@ -147,7 +161,7 @@ class LagBench {
         etag = await this.#look(id, etag);
     };
     const write = async (): Promise<void> => {
-      await this.#write();
+      await this.#write(rate);
       const lateMs = performance.now() + PATIENCE_MS;
       while (this.#open.size > 0 && performance.now() < lateMs) await delay(LOOK_MS);
     };
@@ -156,18 +170,19 @@ class LagBench {
     return this.#lags;
   }
 
-  async #write(): Promise<void> {
+  async #write(rate: number): Promise<void> {
     const start = performance.now();
+    const first = this.#written;
     const writing: Promise<void>[] = [];
     for (;;) {
       const elapsedMs = performance.now() - start;
       if (elapsedMs >= SECONDS * 1000) break;
-      const due = Math.floor((elapsedMs * WRITES_PER_SECOND) / 1000);
+      const due = first + Math.floor((elapsedMs * rate) / 1000);
       while (this.#written < due) writing.push(this.#create((this.#written += 1)));
       await delay(BURST_MS);
     }
     await Promise.all(writing);
-    this.writesPerSecond = (this.#written * 1000) / (performance.now() - start);
+    this.writesPerSecond = ((this.#written - first) * 1000) / (performance.now() - start);
   }
 
   /** Creates documents and does not wait for them in the other container. */

@@ -6,7 +6,7 @@ export interface Timing {
    * for as long again.
    */
   readonly requestTimeoutMs: number;
-  /** How long a reader waits after it has reached the end of its feed. */
+  /** How long a reader waits at the end of its feed, while no change comes. */
   readonly pollMs: number;
   /** How often the progress of the run is shown. */
   readonly showMs: number;

@@ -51,6 +51,8 @@ export type PassEnd =
  */
 const PAGE_BYTES_FIRST = 1024 * 1024;
 const PAGE_BYTES_LEAST = 64 * 1024;
+/** A range that has just had changes probably has more soon, so it is asked again after this share of the usual time. */
+const BUSY_POLL_SHARE = 0.25;
 
 interface ReaderParts {
   readonly context: RunContext;
@@ -153,6 +155,7 @@ export class LeaseReader {
       sessionToken: () => tokenOf(sourceSide, range.range.id),
       parse: (page) => this.#parse(page),
     });
+    let wasQuiet = false;
     for (;;) {
       await pipeline.whenFree(signal);
       const parsed = await this.#nextPage(pages);
@@ -170,10 +173,14 @@ export class LeaseReader {
         if (pipeline.isEmpty) progress.caughtUpMs = Math.max(progress.caughtUpMs ?? 0, lookedMs);
         return 'caught-up';
       }
-      if (page.status !== 304) continue;
+      if (page.status !== 304) {
+        wasQuiet = false;
+        continue;
+      }
       if (anchorLsn !== null) return 'anchor-reached';
       if (pipeline.isEmpty) progress.caughtUpMs = serviceTime.nowMs();
-      await sleep(timing.pollMs, signal);
+      await sleep(wasQuiet ? timing.pollMs : timing.pollMs * BUSY_POLL_SHARE, signal);
+      wasQuiet = true;
     }
   }
 

@@ -45,6 +45,26 @@ describe('tail: changes after the copy', () => {
     },
   );
 
+  test('a range that has just had changes -> asked again sooner than a quiet one', async () => {
+    await using move = await Move.open();
+    await move.run('copy');
+    await move.put(order('1', 'a', 'P'));
+    const drain = new AbortController();
+    const committedMs: number[] = [];
+    const writing: Promise<void>[] = [];
+    const onPoint = (point: CrashPoint): void => {
+      if (point !== 'committed') return;
+      committedMs.push(performance.now());
+      if (committedMs.length === 1) writing.push(move.put(order('2', 'a', 'P')));
+      else drain.abort(new Error('both are there'));
+    };
+    const timing = { pollMs: 4000, requestTimeoutMs: 300, showMs: 100 };
+    await expect(move.run('tail', { drain: drain.signal, timing, onPoint })).rejects.toThrow('both');
+    await Promise.all(writing);
+    expect((committedMs[1] ?? Infinity) - (committedMs[0] ?? 0)).toBeLessThan(3000);
+    await same(move);
+  });
+
   test('deletes that the source reports -> replicated', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
