@@ -58,7 +58,13 @@ const PARTS: ReadonlyArray<readonly [part: string, ...of: string[]]> = [
     'src/cosmos/bulk/refused',
   ],
   ['batches', 'src/cosmos/bulk', 'src/cosmos/load'],
-  ['scan', 'src/documents/page-scan', 'src/documents/scalar'],
+  [
+    'plain documents: keys, hashes, segments and operations',
+    'src/documents/packing',
+    'src/documents/kernel/pack-kernel',
+    'src/engine/copy/plain-rows',
+  ],
+  ['scan', 'src/documents/page-scan', 'src/documents/kernel/scan-kernel', 'src/documents/scalar'],
   ['hashes of identity and slot', 'src/documents/identity', 'src/documents/hash'],
   ['keys and effective keys', 'src/keys', 'src/epk'],
   [

@@ -24,6 +24,12 @@ const STEPS: readonly Step[] = [
     argv: npm('test', 'test/integration/tail/scheduled.test.ts', 'test/integration/copy/ledger-runs.test.ts'),
     env: { COSMIG_TEST_TIMING: 'real' },
   },
+  // Every document of a copy read value by value, as only those that are not plain are otherwise.
+  {
+    name: 'value-by-value',
+    argv: npm('test', 'test/integration/copy', 'test/faults/migration.test.ts', 'test/model/engine'),
+    env: { COSMIG_TEST_PACKING: 'no' },
+  },
   { name: 'torture', argv: npm('torture', '--runs', '100') },
   { name: 'torture-cutover', argv: npm('torture', '--cutover', '--runs', '50') },
   { name: 'torture-turns', argv: npm('torture', '--turns', '--runs', '50') },

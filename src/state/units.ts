@@ -104,8 +104,14 @@ export class UnitStore {
 
   /** Returns the next number of an outcome or an override. The numbers follow the order in which these become known. */
   nextSequence(): number {
-    this.#sequence += 1;
-    return this.#sequence;
+    return this.nextSequences(1);
+  }
+
+  /** Returns the first of the next `count` numbers. */
+  nextSequences(count: number): number {
+    const first = this.#sequence + 1;
+    this.#sequence += count;
+    return first;
   }
 
   /**
@@ -113,8 +119,7 @@ export class UnitStore {
    * which they become durable; opens none.
    */
   takeSequences(count: number): number {
-    const first = this.#sequence + 1;
-    this.#sequence += count;
+    const first = this.nextSequences(count);
     this.#sql.keepSequence.run(this.#sequence);
     return first;
   }

@@ -28,6 +28,8 @@ export type BatchResult =
   | {
       readonly answered: true;
       readonly outcomes: readonly OperationReply[];
+      /** Whether every operation has created its document. Then there are no single outcomes. Only for `creates`. */
+      readonly areCreated: boolean;
       /**
        * The body of the reply: the outcomes, and the documents that were read. A caller that needs the documents scans
        * it.
@@ -50,6 +52,8 @@ export interface BatchRequest extends BatchCall {
   readonly reads?: (operation: number) => boolean;
   /** Whether the etags of written documents are wanted. */
   readonly etags?: boolean;
+  /** Whether all operations are creates of which nothing but the success is wanted. */
+  readonly creates?: boolean;
 }
 
 /** The most operations that the service accepts in one request (fact SDK-8). */
@@ -71,6 +75,9 @@ const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<
   [],
 );
 
+/** Stands for the outcomes of a batch in which every operation has created its document. */
+const CREATED: OperationReply[] = [];
+
 /** Sends a batch once, and reads the outcomes with the scan `replies`, which the caller may use again afterwards. */
 export async function sendBatch(
   requests: ContainerRequests,
@@ -82,13 +89,14 @@ export async function sendBatch(
   const { reply } = exchange;
   const outcomes = readOutcomes(reply, batch, replies);
   if (!Array.isArray(outcomes)) return { answered: false, trouble: outcomes };
+  const areCreated = outcomes === CREATED;
   const { body: bytes, free, chargeRu, sessionToken } = reply;
-  return { answered: true, outcomes, bytes, free, chargeRu, sessionToken };
+  return { answered: true, outcomes, areCreated, bytes, free, chargeRu, sessionToken };
 }
 
 function readOutcomes(
   reply: Reply,
-  { count, reads = () => false, etags = false }: BatchRequest,
+  { count, reads = () => false, etags = false, creates = false }: BatchRequest,
   replies: PageScan<ReplyNodes>,
 ): OperationReply[] | Trouble {
   try {
@@ -100,6 +108,7 @@ function readOutcomes(
   if (replies.count !== count)
     return unreadable(reply, `the reply has ${replies.count} outcomes for ${count} operations`);
   const { around } = replies;
+  if (creates && haveCreated(replies, around.statusCode)) return CREATED;
   const outcomes: OperationReply[] = [];
   for (let row = 0; row < count; row += 1) {
     const status = numberAt(replies, row, around.statusCode);
@@ -122,6 +131,17 @@ function readOutcomes(
     });
   }
   return outcomes;
+}
+
+/** Whether the status of every outcome is 201. */
+function haveCreated(scan: PageScan<ReplyNodes>, node: number): boolean {
+  const { page } = scan;
+  for (let outcome = 0; outcome < scan.count; outcome += 1) {
+    const at = scan.start(outcome, node);
+    if (scan.end(outcome, node) - at !== 3) return false;
+    if (page[at] !== 0x32 || page[at + 1] !== 0x30 || page[at + 2] !== 0x31) return false;
+  }
+  return true;
 }
 
 function numberAt(scan: PageScan<ReplyNodes>, row: number, node: number): number | undefined {

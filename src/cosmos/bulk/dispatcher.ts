@@ -26,14 +26,15 @@ import type { Trouble } from '../transport/trouble.ts';
 import type { Batch } from './batcher.ts';
 import type {
   BatchReply,
-  OperationEnd,
+  OperationRun,
   RangeOperation,
   RangeWait,
   Refused,
   WaitReason,
 } from './operation.ts';
 import { RangeQueue } from './range-queue.ts';
-import { hintOf, isWhole, refusalsIn, resultAt, silence } from './refused-operations.ts';
+import { areCreated, hintOf, isWhole, refusalsIn, resultAt, silence } from './refused-operations.ts';
+import { Unfinished } from './unfinished.ts';
 
 /** The most batches in flight to one range, whatever the load control admits: more would only queue in the service. */
 const IN_FLIGHT_MAX = 64;
@@ -66,10 +67,11 @@ export class RangeDispatcher<V> {
   #running: Running | undefined;
   #ended: Error | undefined;
   #draining = false;
-  #unfinished = 0;
-  #finished = 0;
   #drained = (): void => {};
   readonly #whenDrained = new Promise<void>((resolve) => (this.#drained = resolve));
+  readonly #operations = new Unfinished<V>(() => {
+    if (this.#draining) this.#drained();
+  });
 
   constructor(parts: DispatcherParts<V>) {
     this.#parts = parts;
@@ -77,12 +79,12 @@ export class RangeDispatcher<V> {
 
   /** Number of operations that have not ended. */
   get unfinished(): number {
-    return this.#unfinished;
+    return this.#operations.count;
   }
 
   /** Number of operations that have ended. It grows as long as operations get through. */
   get finished(): number {
-    return this.#finished;
+    return this.#operations.ended;
   }
 
   /** Returns what every range waits for. */
@@ -103,19 +105,31 @@ export class RangeDispatcher<V> {
       operation.complete({ is: 'not-done', cause: this.#ended });
       return;
     }
+    this.#queueFor(this.#parts.side.ranges.rangeOf(operation.effectiveKey), 1).batches.add(operation);
+  }
+
+  /** Takes a run of operations to a range. Precondition: the range holds their keys, as the ranges are known now. */
+  addRun(range: string, run: OperationRun<RangeOperation<V>>): void {
+    const cause = this.#ended;
+    if (cause === undefined) return this.#queueFor(range, run.count).batches.addRun(run);
+    for (const operation of run.operations()) operation.complete({ is: 'not-done', cause });
+  }
+
+  /** Returns the queue of a range, to which so many operations are now added. */
+  #queueFor(range: string, count: number): RangeQueue<V> {
     assert(!this.#draining, 'nothing is added while the dispatcher drains');
-    this.#unfinished += 1;
-    const queue = this.#queueOf(this.#parts.side.ranges.rangeOf(operation.effectiveKey));
+    this.#operations.add(count);
+    const queue = this.#queueOf(range);
     queue.isGone = false;
-    queue.batches.add(operation);
     this.#schedule(queue);
+    return queue;
   }
 
   /** Stops taking operations: batches no longer wait to fill, and `run` returns after the last operation. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
-    if (this.#unfinished === 0) this.#drained();
+    if (this.#operations.count === 0) this.#drained();
     for (const queue of this.#queues.values()) this.#schedule(queue);
   }
 
@@ -143,7 +157,7 @@ export class RangeDispatcher<V> {
       this.#ended = ended;
       const queues = [...this.#queues.values()];
       const left = queues.flatMap(({ batches }) => batches.takeAll());
-      this.#completeAll(left, () => ({ is: 'not-done', cause: ended }));
+      this.#operations.complete(left, () => ({ is: 'not-done', cause: ended }));
     }
   }
 
@@ -245,38 +259,40 @@ export class RangeDispatcher<V> {
     try {
       reply = await orAborted(executor.execute(queue.range, batch, signal), signal);
       assert(
-        !Array.isArray(reply.results) || reply.results.length === batch.operations.length,
+        !Array.isArray(reply.results) || reply.results.length === batch.count,
         'a reply has a result for each operation',
       );
     } catch (cause) {
       queue.inFlight -= 1;
-      this.#completeAll(batch.operations, () => ({ is: 'ambiguous', cause }));
+      this.#operations.complete(batch.operations, () => ({ is: 'ambiguous', cause }));
       throw cause;
     }
     queue.inFlight -= 1;
-    this.#take(reply, { queue, operations: batch.operations, sentMs });
+    this.#take(reply, { queue, batch, sentMs });
     this.#schedule(queue);
   }
 
-  #take(reply: BatchReply<V>, { queue, operations, sentMs }: Sent<V>): void {
-    const { again, throttled, troubled, split } = refusalsIn(operations, reply);
+  #take(reply: BatchReply<V>, { queue, batch, sentMs }: Sent<V>): void {
+    const { again, throttled, troubled, split } = refusalsIn(batch, reply);
     // This comes first, so that every operation is back in its queue or complete if anything below throws.
     if (again.length > 0) queue.batches.putBack(again);
-    this.#completeAll(operations, (i) => {
-      const result = resultAt(reply, i);
-      return result.is === 'refused' ? undefined : result;
-    });
-    const completed = operations.length - again.length;
+    const { results } = reply;
+    if (areCreated(results)) this.#operations.completeRuns(batch);
+    else
+      this.#operations.complete(batch.operations, (i) => {
+        const result = resultAt(reply, i);
+        return result.is === 'refused' ? undefined : result;
+      });
+    const completed = batch.count - again.length;
     const nowMs = this.#parts.clock.monotonicMs();
     this.#parts.side.governor.observe(queue.range, {
       chargeRu: reply.chargeRu,
-      operations: operations.length,
+      operations: batch.count,
       throttled: throttled.count,
       retryAfterMs: throttled.longest?.trouble.retryAfterMs,
       elapsedMs: nowMs - sentMs,
     });
     if (completed > 0) queue.sinceMs = nowMs;
-    const { results } = reply;
     // If the service did not reply, the range rests: the next batch would probably become ambiguous as well.
     const isSilent = isWhole(results) && results.is === 'ambiguous';
     if (completed > 0 && !isSilent) {
@@ -345,31 +361,10 @@ export class RangeDispatcher<V> {
     queue.isGone = !moved.has(queue);
     return queue.isGone;
   }
-
-  /** Completes all operations that have an outcome, even if completing one of them throws. */
-  #completeAll(
-    operations: readonly RangeOperation<V>[],
-    outcomeOf: (index: number) => OperationEnd<V> | undefined,
-  ): void {
-    const thrown: unknown[] = [];
-    for (let i = 0; i < operations.length; i += 1) {
-      const outcome = outcomeOf(i);
-      if (outcome === undefined) continue;
-      this.#unfinished -= 1;
-      this.#finished += 1;
-      try {
-        operations[i]?.complete(outcome);
-      } catch (error) {
-        thrown.push(error);
-      }
-    }
-    if (this.#draining && this.#unfinished === 0) this.#drained();
-    if (thrown.length > 0) throw thrown[0];
-  }
 }
 
 interface Sent<V> {
   readonly queue: RangeQueue<V>;
-  readonly operations: readonly RangeOperation<V>[];
+  readonly batch: Batch<RangeOperation<V>>;
   readonly sentMs: number;
 }

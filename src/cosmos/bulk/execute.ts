@@ -40,9 +40,16 @@ export interface ExecutorParts<D> {
 
 type Sent<D> = Batch<RangeOperation<Decision<D>>>;
 type Reply<D> = BatchReply<Decision<D>>;
+type EachReply<D> = Reply<D> & { readonly results: readonly OperationResult<Decision<D>>[] };
 
 /** Result of every successful create. All share one object, because most operations are creates. */
 const CREATED = { is: 'done', value: { status: 201, substatus: 0 } } as const;
+
+const ALL_CREATED = { is: 'created' } as const;
+
+function isReadingIn<D>(batch: Sent<D>): boolean {
+  return batch.singles.some(({ isRead }) => isRead);
+}
 
 export class BatchExecutor<D> {
   readonly #parts: ExecutorParts<D>;
@@ -68,7 +75,7 @@ export class BatchExecutor<D> {
   async execute(range: string, batch: Sent<D>, signal: AbortSignal): Promise<Reply<D>> {
     const probed = this.#covered.has(range)
       ? undefined
-      : batch.operations.find(({ probe }) => probe !== undefined);
+      : batch.singles.find(({ probe }) => probe !== undefined);
     const refusal = probed === undefined ? undefined : await this.#probe(range, probed, signal);
     return refusal ?? this.#send(range, batch, signal);
   }
@@ -84,24 +91,25 @@ export class BatchExecutor<D> {
   ): Promise<Reply<D> | undefined> {
     const givenUp = this.#givenUp;
     const write = { ...read, ...must(probe, 'a probed read has its probe'), isRead: false };
-    const reply = await this.#send(range, batchOf([write]), signal);
-    const result = 'is' in reply.results ? reply.results : reply.results[0];
+    const reply = await this.#sendEach(range, batchOf([write]), signal);
+    const result = must(reply.results[0], 'a probe has its result');
     // Nothing was read yet, so the whole batch is sent again. Whether a lost probe was carried out does not matter.
-    if (result?.is === 'refused') return { ...reply, results: result };
-    if (result?.is === 'ambiguous') return { ...reply, results: unanswered(result.cause) };
+    if (result.is === 'refused') return { ...reply, results: result };
+    if (result.is === 'ambiguous') return { ...reply, results: unanswered(result.cause) };
     // A 400 refuses the probe for its id, without looking for the document, so it proves nothing about the session.
-    if (result?.value.status !== 400 && givenUp === this.#givenUp) this.#covered.add(range);
+    if (result.value.status !== 400 && givenUp === this.#givenUp) this.#covered.add(range);
     return undefined;
   }
 
   async #send(range: string, batch: Sent<D>, signal: AbortSignal): Promise<Reply<D>> {
     const result = await this.#request(range, batch, signal);
     if (!result.answered && isSpoiled(result.trouble)) return this.#sendEach(range, batch, signal);
+    if (result.answered && result.areCreated) return { chargeRu: result.chargeRu, results: ALL_CREATED };
     return this.#replyOf(batch, result);
   }
 
-  /** Sends each operation alone, after the whole request was refused because of its content. */
-  async #sendEach(range: string, { operations }: Sent<D>, signal: AbortSignal): Promise<Reply<D>> {
+  /** Sends each operation alone. Done after a whole request was refused because of its content. */
+  async #sendEach(range: string, { operations }: Sent<D>, signal: AbortSignal): Promise<EachReply<D>> {
     let chargeRu = 0;
     const results: OperationResult<Decision<D>>[] = [];
     for (const operation of operations) {
@@ -119,15 +127,14 @@ export class BatchExecutor<D> {
       }
       const reply = this.#replyOf(alone, result);
       chargeRu += reply.chargeRu;
-      results.push(...('is' in reply.results ? [reply.results] : reply.results));
+      results.push(...reply.results);
     }
     return { chargeRu, results };
   }
 
   async #request(range: string, batch: Sent<D>, signal: AbortSignal): Promise<BatchResult> {
     const { side, replies, priority, beforeRequest, etags = false } = this.#parts;
-    const { operations } = batch;
-    const isReading = operations.some(({ isRead }) => isRead);
+    const isReading = isReadingIn(batch);
     const sessionToken = isReading ? tokenOf(side, range) : undefined;
     const body = this.#bodies.make(batch);
     beforeRequest?.();
@@ -136,8 +143,9 @@ export class BatchExecutor<D> {
       {
         rangeId: range,
         body: body.bytes,
-        count: operations.length,
-        ...(isReading ? { reads: (i: number) => operations[i]?.isRead === true } : {}),
+        count: batch.count,
+        ...(isReading ? { reads: (i: number) => batch.operations[i]?.isRead === true } : {}),
+        creates: !etags && batch.onlyRuns !== undefined,
         minimalReply: true,
         ...(etags ? { etags } : {}),
         ...(priority === undefined ? {} : { priority }),
@@ -156,19 +164,19 @@ export class BatchExecutor<D> {
     return result;
   }
 
-  #replyOf({ operations }: Sent<D>, result: BatchResult): Reply<D> {
+  #replyOf(batch: Sent<D>, result: BatchResult): EachReply<D> {
     if (!result.answered) {
       const { trouble } = result;
-      return { chargeRu: trouble.chargeRu, results: operations.map((one) => inTrouble(one, trouble)) };
+      return { chargeRu: trouble.chargeRu, results: batch.operations.map((one) => inTrouble(one, trouble)) };
     }
     const { outcomes, chargeRu, bytes, sessionToken } = result;
-    const isReading = operations.some(({ isRead }) => isRead);
+    const isReading = isReadingIn(batch);
     // The scan may hold another reply by now, so this reply is scanned again.
     if (isReading) this.#parts.replies.scan(bytes);
     const lsn = isReading ? lsnOf(sessionToken) : undefined;
     return {
       chargeRu,
-      results: operations.map((operation, row) => {
+      results: batch.operations.map((operation, row) => {
         const reply = must(outcomes[row], 'a reply has an outcome for each operation');
         if (reply.status === 201 && this.#parts.etags !== true) return CREATED;
         return operation.isRead ? this.#readResult(reply, row, lsn) : writeResult(operation, reply);

@@ -29,12 +29,17 @@ export interface Ambiguous {
   readonly cause?: unknown;
 }
 
+/** The batch has only runs, and every operation has created its document. */
+export interface AllCreated {
+  readonly is: 'created';
+}
+
 /** How the service answered a batch. */
 export interface BatchReply<V> {
   /** Charge in the header of the reply; 0 if it has none. */
   readonly chargeRu: number;
   /** A result for each operation, in their order, or one result for the whole request. */
-  readonly results: readonly OperationResult<V>[] | Refused | Ambiguous;
+  readonly results: readonly OperationResult<V>[] | Refused | Ambiguous | AllCreated;
 }
 
 /** How an operation ended. Each operation gets exactly one end. */
@@ -70,6 +75,27 @@ export interface RangeOperation<V> extends OperationText {
   readonly probe?: OperationText | undefined;
   /** Called exactly once, when the operation has ended. */
   complete(outcome: OperationEnd<V>): void;
+}
+
+/**
+ * Creates that lie one after the other in memory and go to one range. They are sent together, as far as they fit into a
+ * batch, and finished together if all have created their documents. In any other case each of them becomes an operation of
+ * its own.
+ */
+export interface OperationRun<T> extends OperationText {
+  readonly isRun: true;
+  /** Number of operations. `sizeBytes` is their size with the commas between them. */
+  readonly count: number;
+  /** Returns the size of the operations from `from` up to and excluding `to`, with the commas between them. */
+  sizeOf(from: number, to: number): number;
+  /** Returns how many operations from `from` on, at most `countMax`, have at most `bytesMax` bytes. */
+  fitting(from: number, countMax: number, bytesMax: number): number;
+  /** Removes the first `count` operations, and returns them as a run. */
+  take(count: number): OperationRun<T>;
+  /** Returns each operation by itself. */
+  operations(): readonly T[];
+  /** Called at most once, when every operation has created its document. Completes all of them. */
+  created(): void;
 }
 
 /** Returns the text of an operation whose bytes exist already. */

@@ -1,7 +1,9 @@
 /** Sorts the results of a batch: which operations were refused, and what that means for their range. */
+import { assert } from '../../lib/assert.ts';
 import { troubleOf, type Trouble } from '../transport/trouble.ts';
+import type { Batch } from './batcher.ts';
 import { unanswered } from './execute.ts';
-import type { BatchReply, OperationResult, RangeOperation, Refused } from './operation.ts';
+import type { AllCreated, BatchReply, OperationResult, RangeOperation, Refused } from './operation.ts';
 
 /** The operations of a batch that were refused, and what that means for their range. */
 interface Refusals<V> {
@@ -15,7 +17,16 @@ interface Refusals<V> {
   readonly split: Trouble | undefined;
 }
 
-export function refusalsIn<V>(operations: readonly RangeOperation<V>[], reply: BatchReply<V>): Refusals<V> {
+const NONE = {
+  again: [],
+  throttled: { count: 0, longest: undefined },
+  troubled: undefined,
+  split: undefined,
+};
+
+export function refusalsIn<V>(batch: Batch<RangeOperation<V>>, reply: BatchReply<V>): Refusals<V> {
+  if (areCreated(reply.results)) return NONE;
+  const { operations } = batch;
   const again: RangeOperation<V>[] = [];
   let throttled: Refusals<V>['throttled'] = { count: 0, longest: undefined };
   let troubled: Refused | undefined;
@@ -46,7 +57,13 @@ const AMBIGUOUS = { is: 'ambiguous' } as const;
 
 /** Returns the result of one operation: its own, or that of the whole request. */
 export function resultAt<V>({ results }: BatchReply<V>, index: number): OperationResult<V> {
+  assert(!areCreated(results), 'runs that are answered as a whole have no single results');
   return (isWhole(results) ? results : results[index]) ?? AMBIGUOUS;
+}
+
+/** Whether every operation of a batch of runs has created its document. */
+export function areCreated<V>(results: BatchReply<V>['results']): results is AllCreated {
+  return isWhole(results) && results.is === 'created';
 }
 
 /** Whether there is one result for the whole request. Not tested with `in`, which is slow on arrays. */

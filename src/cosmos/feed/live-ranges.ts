@@ -48,6 +48,11 @@ export class LiveRanges {
 
   /** Returns the range that contains an effective key. */
   at(effectiveKey: string): PhysicalRange {
+    return must(this.#ranges[this.indexOf(effectiveKey)], 'a container has a range');
+  }
+
+  /** Returns the index in `list` of the range that contains an effective key. */
+  indexOf(effectiveKey: string): number {
     const ranges = this.#ranges;
     let [low, high] = [0, ranges.length - 1];
     while (low < high) {
@@ -56,7 +61,7 @@ export class LiveRanges {
       if (range !== undefined && range.min <= effectiveKey) low = middle;
       else high = middle - 1;
     }
-    return must(ranges[low], 'a container has a range');
+    return low;
   }
 
   rangeOf(effectiveKey: string): string {

@@ -81,13 +81,14 @@ export class PackedPage {
     return this.#word(entry, KEY_WORD);
   }
 
-  operationBytes(entry: number): number {
-    return this.#word(entry, END_WORD) - this.#word(entry, OPERATION_WORD);
+  /** Returns the size of the operations from `from` up to and excluding `to`, with the commas between them. */
+  operationBytes(from: number, to: number): number {
+    return this.#word(to - 1, END_WORD) - this.#word(from, OPERATION_WORD);
   }
 
-  /** Copies the operation of an entry to `body[at]`. */
-  copyOperation(entry: number, body: Buffer, at: number): void {
-    this.#bytes.copy(body, at, this.#word(entry, OPERATION_WORD), this.#word(entry, END_WORD));
+  /** Copies the operations from `from` up to and excluding `to`, with the commas between them, to `body[at]`. */
+  copyOperations(from: number, to: number, body: Buffer, at: number): void {
+    this.#bytes.copy(body, at, this.#word(from, OPERATION_WORD), this.#word(to - 1, END_WORD));
   }
 
   /** Returns a copy of the document of an entry. */

@@ -6,11 +6,13 @@
  * segments, and among the operations: first the packed ones, then the others.
  */
 import { PackedPage } from '../../documents/packing/packed-page.ts';
+import type { PhysicalRange } from '../../cosmos/feed/ranges.ts';
 import { must } from '../../lib/assert.ts';
 import { nameIn, readEntry, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
 import type { Slot } from '../apply/identity.ts';
 import type { Version } from '../tail/source-version.ts';
+import type { LockedDocuments } from '../unit/sequencer.ts';
 import { CopyOperation, type Owner } from './copy-operation.ts';
 import { FlatPage } from './flat-page.ts';
 
@@ -34,6 +36,10 @@ export class CopiedPage {
   others: Change[] = [];
   parts: readonly FinishedSegment[] = [];
   readonly effectiveKeys: string[] = [];
+  /** For each packed document, the index of its range in `ranges`. */
+  readonly rangeIndexes: number[] = [];
+  /** The ranges of the target when the page was packed. */
+  ranges: readonly PhysicalRange[] = [];
   readonly packed = new PackedPage();
   readonly flat = new FlatPage();
   readonly #nameValues: number;
@@ -93,6 +99,12 @@ export class CopiedPage {
     return operation;
   }
 
+  /** The hashes of the packed documents from `from` up to and excluding `to`. */
+  hashesOf(from: number, to: number): LockedDocuments {
+    const { packed } = this;
+    return { words: packed.words, at: packed.hashAt(from), stride: packed.hashAt(1), count: to - from };
+  }
+
   /** Returns words that have the hashes of an entry at `hashAt`: four of its identity, then four of its slot. */
   wordsOf(entry: number): Uint32Array {
     return entry < this.packed.count ? this.packed.words : this.flat.hashes;
@@ -105,13 +117,15 @@ export class CopiedPage {
 
   operationBytes(entry: number): number {
     const { count } = this.packed;
-    return entry < count ? this.packed.operationBytes(entry) : this.flat.operationBytes(entry - count);
+    return entry < count
+      ? this.packed.operationBytes(entry, entry + 1)
+      : this.flat.operationBytes(entry - count);
   }
 
   /** Writes an operation into the body of a batch. `nowTs` is the service's time in seconds. */
   writeOperation(entry: number, body: Buffer, at: number, nowTs: number): void {
     const { count } = this.packed;
-    if (entry < count) this.packed.copyOperation(entry, body, at);
+    if (entry < count) this.packed.copyOperations(entry, entry + 1, body, at);
     else this.flat.writeOperation(entry - count, body, at, nowTs);
   }
 

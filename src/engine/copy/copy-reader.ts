@@ -28,10 +28,10 @@ export interface PageOptions {
 const IDLE_MAX = 64;
 
 /** The parts of a run that the reader uses. */
-type ReaderContext = Pick<RunContext, 'plan' | 'versions'> & {
+type ReaderContext = Pick<RunContext, 'plan' | 'versions' | 'packsPages'> & {
   readonly pending: Pick<RunContext['pending'], 'rowOf'> & { readonly filter: Pick<RowFilter, 'mayHave'> };
   readonly ledger: Pick<RunContext['ledger'], 'isIndexed'>;
-  readonly packsPages: boolean;
+  readonly targetSide: { readonly ranges: Pick<RunContext['targetSide']['ranges'], 'list' | 'indexOf'> };
 };
 
 export class CopyReader {
@@ -60,7 +60,9 @@ export class CopyReader {
     // What the map of the target knows of a document is looked up for each one.
     this.#plain =
       this.#mapped === undefined && context.packsPages
-        ? PlainRows.of(this.#scan, this.#versions.rekey, {
+        ? PlainRows.of(this.#scan, {
+            rekey: this.#versions.rekey,
+            ranges: context.targetSide.ranges,
             names: this.#names,
             inputs: plan.inputs.map(nodeAt),
             marker: versions.marker === null ? undefined : nodeAt(versions.marker),

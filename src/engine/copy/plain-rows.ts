@@ -1,52 +1,75 @@
 /**
- * Finds the plain rows of a page and has them packed. What depends on the values of a key alone is computed once, by
- * src/keys, for all documents with these values; the kernel does the rest. Invariant: a row is packed only if its target
- * document is made of its own bytes and of what it shares with others that have the same key values.
+ * Finds the plain rows of a page and has them packed, in the order of the target's ranges. What depends on the values of a
+ * key alone is computed once, by src/keys, for all documents with these values; the kernel does the rest. Invariant: a row
+ * is packed only if its target document is made of its own bytes and of what it shares with others that have the same key
+ * values.
  */
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
 import { PagePacker } from '../../documents/packing/page-packer.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
-import type { Rekey } from '../../keys/rekey.ts';
+import type { LiveRanges } from '../../cosmos/feed/live-ranges.ts';
+import type { Rekey, SharedKey } from '../../keys/rekey.ts';
 import { packKey } from '../../state/segments/key-bytes.ts';
 import type { CopiedPage } from './copied-page.ts';
+
+/** A key whose documents may be plain. */
+interface KnownKey {
+  readonly effectiveKey: string;
+  /** The index of its range in the target; -1 until it is looked up. */
+  range: number;
+}
 
 /** Stands for a key whose documents are not plain: they are refused, or there is no space for what they share. */
 const NOT_PLAIN = null;
 
-interface Nodes {
+interface Parts {
+  readonly rekey: Rekey;
   /** The nodes of the id and of the levels of the source key. */
   readonly names: readonly number[];
   readonly inputs: readonly number[];
   /** The node of the property that marks a deleted document. */
   readonly marker: number | undefined;
+  readonly ranges: Pick<LiveRanges, 'list' | 'indexOf'>;
 }
 
 export class PlainRows {
   readonly #packer: PagePacker;
   readonly #rekey: Rekey;
-  /** The effective keys by the numbers of the keys. */
-  #effectiveKeys: Array<string | typeof NOT_PLAIN | undefined> = [];
+  readonly #ranges: Parts['ranges'];
+  /** The ranges in which the keys were looked up. */
+  #list: LiveRanges['list'];
+  /** By the numbers of the keys. */
+  #keys: Array<KnownKey | typeof NOT_PLAIN | undefined> = [];
+  /** The plain rows of the page, by the index of their range. */
+  #rows: number[][] = [];
   readonly #opening = new ByteOutput(1024);
   readonly #hasher = new IdentityHasher();
 
-  private constructor(packer: PagePacker, rekey: Rekey) {
+  private constructor(packer: PagePacker, { rekey, ranges }: Parts) {
     this.#packer = packer;
     this.#rekey = rekey;
+    this.#ranges = ranges;
+    this.#list = ranges.list;
   }
 
   /** Returns undefined if no row of the migration can be plain. */
-  static of(scan: PageScan, rekey: Rekey, { names, inputs, marker }: Nodes): PlainRows | undefined {
+  static of(scan: PageScan, parts: Parts): PlainRows | undefined {
+    const { rekey, names, inputs, marker } = parts;
     const { emptyNodes } = rekey;
     if (emptyNodes === undefined) return undefined;
     const empty = marker === undefined ? emptyNodes : [...emptyNodes, marker];
-    return new PlainRows(new PagePacker(scan, { names, empty, inputs }), rekey);
+    return new PlainRows(new PagePacker(scan, { names, empty, inputs }), parts);
   }
 
   /** Looks at all rows of the last scan. */
   look(): void {
-    if (!this.#packer.look()) this.#effectiveKeys = [];
+    if (!this.#packer.look()) this.#keys = [];
+    const { list } = this.#ranges;
+    if (this.#list !== list) for (const key of this.#keys) if (key) key.range = -1;
+    this.#list = list;
+    this.#rows = list.map(() => []);
   }
 
   /** Returns the LSN of a row; undefined if it has to be read. */
@@ -56,35 +79,36 @@ export class PlainRows {
 
   /** Takes a row that is plain. Returns false if it is not. */
   take(row: number): boolean {
-    const key = this.#packer.key(row);
-    if (key === undefined) return false;
-    const known = this.#effectiveKeys[key] ?? this.#learn(key, row);
-    if (known === NOT_PLAIN) return false;
-    this.#packer.add(row);
+    const number = this.#packer.key(row);
+    if (number === undefined) return false;
+    let key = this.#keys[number];
+    if (key === undefined) key = this.#keys[number] = this.#learn(number, row);
+    if (key === NOT_PLAIN) return false;
+    if (key.range < 0) key.range = this.#ranges.indexOf(key.effectiveKey);
+    this.#rows[key.range]?.push(row);
     return true;
   }
 
   /** Packs all rows that were taken. */
-  pack({ packed, effectiveKeys }: CopiedPage): void {
+  pack(copied: CopiedPage): void {
+    for (const rows of this.#rows) for (const row of rows) this.#packer.add(row);
+    const { packed, effectiveKeys, rangeIndexes } = copied;
     this.#packer.pack(packed);
-    for (let entry = 0; entry < packed.count; entry += 1)
-      effectiveKeys[entry] = this.#effectiveKeys[packed.key(entry)] ?? '';
+    copied.ranges = this.#list;
+    for (let entry = 0; entry < packed.count; entry += 1) {
+      const key = this.#keys[packed.key(entry)];
+      effectiveKeys[entry] = key?.effectiveKey ?? '';
+      rangeIndexes[entry] = key?.range ?? -1;
+    }
   }
 
-  #learn(number: number, row: number): string | typeof NOT_PLAIN {
-    const known = this.#effectiveKeys[number];
-    if (known === NOT_PLAIN) return NOT_PLAIN;
+  #learn(number: number, row: number): KnownKey | typeof NOT_PLAIN {
     const shared = this.#rekey.shared(row);
-    const isStored = shared !== undefined && this.#packer.addRecord(number, this.#recordOf(shared));
-    return (this.#effectiveKeys[number] = isStored ? shared.effectiveKey : NOT_PLAIN);
+    if (shared === undefined || !this.#packer.addRecord(number, this.#recordOf(shared))) return NOT_PLAIN;
+    return { effectiveKey: shared.effectiveKey, range: -1 };
   }
 
-  #recordOf({
-    key,
-    added,
-  }: Pick<NonNullable<ReturnType<Rekey['shared']>>, 'key' | 'added'>): Parameters<
-    PagePacker['addRecord']
-  >[1] {
+  #recordOf({ key, added }: SharedKey): Parameters<PagePacker['addRecord']>[1] {
     this.#opening.clear();
     putCreate(this.#opening, key);
     this.#hasher.clear();

@@ -98,11 +98,11 @@ export class Backlog {
     }
   }
 
-  /** Counts a document that has its outcome. */
-  end(): void {
-    this.#open -= 1;
-    this.#ended += 1;
-    this.uncommitted += 1;
+  /** Counts documents that have their outcome. */
+  end(documents = 1): void {
+    this.#open -= documents;
+    this.#ended += documents;
+    this.uncommitted += documents;
     this.#measure();
     if (this.#open === 0) this.#emptyMs = this.#clock.monotonicMs();
     this.#letIn();

@@ -7,6 +7,8 @@ import { HASH_WORDS } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
 
 const FIRST_CAPACITY = 1024;
+/** Stands for the number of a hash that is not in the table. */
+export const NONE = -1;
 
 export class LockTable {
   // The hashes, four words for each number. They are signed integers, which V8 handles without allocating.
@@ -28,14 +30,14 @@ export class LockTable {
     const b = (words[at + 1] ?? 0) | 0;
     const c = (words[at + 2] ?? 0) | 0;
     const d = (words[at + 3] ?? 0) | 0;
-    const stored = this.#words;
-    const bucket = a & (this.#buckets.length - 1);
-    for (let link = this.#buckets[bucket] ?? 0; link > 0; link = this.#next[link - 1] ?? 0) {
-      const i = (link - 1) * HASH_WORDS;
-      if (stored[i] === a && stored[i + 1] === b && stored[i + 2] === c && stored[i + 3] === d)
-        return link - 1;
-    }
-    return this.#add(a, b, c, d);
+    const known = this.#find(a, b, c, d);
+    return known === NONE ? this.#add(a, b, c, d) : known;
+  }
+
+  /** Returns the number of a hash, as `take` does; NONE if it is not in the table. */
+  find(words: Uint32Array, at: number, kind: number): number {
+    const a = (words[at] ?? 0) ^ kind;
+    return this.#find(a, (words[at + 1] ?? 0) | 0, (words[at + 2] ?? 0) | 0, (words[at + 3] ?? 0) | 0);
   }
 
   /** Removes the hash with this number from the table. */
@@ -52,6 +54,17 @@ export class LockTable {
     this.#next[number] = this.#dropped;
     this.#dropped = number + 1;
     this.#size -= 1;
+  }
+
+  #find(a: number, b: number, c: number, d: number): number {
+    const stored = this.#words;
+    const bucket = a & (this.#buckets.length - 1);
+    for (let link = this.#buckets[bucket] ?? 0; link > 0; link = this.#next[link - 1] ?? 0) {
+      const i = (link - 1) * HASH_WORDS;
+      if (stored[i] === a && stored[i + 1] === b && stored[i + 2] === c && stored[i + 3] === d)
+        return link - 1;
+    }
+    return NONE;
   }
 
   #add(a: number, b: number, c: number, d: number): number {

@@ -6,6 +6,8 @@
  *   enter -> superseded                         a later event of the same document and feed waits already
  *   enter -> waiting -> superseded | aborted
  *
+ * The new documents of a page of the copy hold their locks without a turn (`lockAll`), until one of them needs one.
+ *
  * Every lock has a line of turns. A turn joins the lines of all its locks in one step. It holds its locks when it is the
  * first in every line, and its caller sends nothing before that. Invariant: of two turns that share a lock, the earlier
  * one goes first. So a turn waits only for earlier turns, and neither a deadlock nor starvation is possible. A turn that
@@ -18,7 +20,7 @@ import { HASH_WORDS } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
-import { LockTable } from './lock-table.ts';
+import { LockTable, NONE } from './lock-table.ts';
 
 /** Where an event stands in its feed. Only a later event of the same feed makes an event unnecessary. */
 export interface FeedOrder {
@@ -26,9 +28,17 @@ export interface FeedOrder {
   readonly lsn: number;
 }
 
-const NONE = -1;
-
 type TurnState = 'waiting' | 'held' | 'superseded' | 'over';
+
+/** The hashes of many documents: for each the four words of its identity, and then those of its slot. */
+export interface LockedDocuments {
+  readonly words: Uint32Array;
+  /** Where the hashes of the first document begin. */
+  readonly at: number;
+  /** How many words lie between the beginnings of two documents. */
+  readonly stride: number;
+  readonly count: number;
+}
 
 /** A change of one document in the lines of its locks. Any caller may read the fields; only the sequencer changes them. */
 export class Turn {
@@ -135,6 +145,48 @@ export class Sequencer {
   }
 
   /**
+   * Takes the two locks of each document, in order, up to the first document for which one is not free. Returns for how
+   * many documents it holds the locks now. They have no turns: `unlockAll` releases their locks, or `adopt` gives the
+   * locks of a document to a turn. Other turns wait for these locks as for those of a turn.
+   */
+  lockAll({ words, at, stride, count }: LockedDocuments): number {
+    const locks = this.#locks;
+    for (let i = 0; i < count; i += 1) {
+      const identity = at + i * stride;
+      const slot = identity + HASH_WORDS;
+      if (locks.find(words, identity, IDENTITY) !== NONE || locks.find(words, slot, SLOT) !== NONE) return i;
+      locks.take(words, identity, IDENTITY);
+      locks.take(words, slot, SLOT);
+      this.#holding += 1;
+    }
+    return count;
+  }
+
+  /** Releases the locks of documents that `lockAll` holds. */
+  unlockAll({ words, at, stride, count }: LockedDocuments): void {
+    this.#holding -= count;
+    for (let i = 0; i < count; i += 1) {
+      const identity = at + i * stride;
+      this.#advance(this.#lockWithoutTurn(words, identity, IDENTITY));
+      this.#advance(this.#lockWithoutTurn(words, identity + HASH_WORDS, SLOT));
+    }
+    if (this.#outside.length > 0) this.#wakeOutside();
+  }
+
+  /** Gives a turn the locks of a document that `lockAll` holds, whose hashes begin at `words[at]`. */
+  adopt(turn: Turn, words: Uint32Array, at: number): void {
+    for (const lock of [
+      this.#lockWithoutTurn(words, at, IDENTITY),
+      this.#lockWithoutTurn(words, at + HASH_WORDS, SLOT),
+    ]) {
+      this.#first[lock] = turn;
+      turn.add(lock);
+    }
+    turn.state = 'held';
+    turn.started = true;
+  }
+
+  /**
    * Creates a turn and joins the lines of `count` locks. A lock is a hash of four words: first the identity, then the
    * slots, which may repeat. If all are free the turn holds its locks at once; otherwise the caller awaits `ready`.
    */
@@ -192,9 +244,10 @@ export class Sequencer {
   #join(turn: Turn, locks: Uint32Array, at: number, count: number): void {
     assert(count > 0 && locks.length >= at + count * HASH_WORDS, 'a turn has an identity at least');
     for (let i = 0; i < count; i += 1) {
+      const { size } = this.#locks;
       const lock = this.#locks.take(locks, at + i * HASH_WORDS, i === 0 ? IDENTITY : SLOT);
-      const first = this.#first[lock];
-      if (first === undefined) this.#first[lock] = turn;
+      // A lock that is held without a turn has a number, and no turn is the first in its line.
+      if (this.#locks.size > size) this.#first[lock] = turn;
       else if (turn.has(lock)) continue;
       else {
         (this.#others[lock] ??= []).push(turn);
@@ -207,6 +260,12 @@ export class Sequencer {
       turn.started = true;
       this.#holding += 1;
     } else this.#waiting += 1;
+  }
+
+  #lockWithoutTurn(words: Uint32Array, at: number, kind: number): number {
+    const lock = this.#locks.find(words, at, kind);
+    assert(lock !== NONE && this.#first[lock] === undefined, 'the lock is held without a turn');
+    return lock;
   }
 
   #leave(turn: Turn): void {

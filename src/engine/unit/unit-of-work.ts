@@ -110,6 +110,12 @@ export class UnitOfWork {
     this.#outcomes[entry] = this.#context.ledger.units.nextSequence();
   }
 
+  /** The same for the documents from `from` up to and excluding `to`. */
+  landedAll(from: number, to: number): void {
+    const first = this.#context.ledger.units.nextSequences(to - from);
+    for (let entry = from; entry < to; entry += 1) this.#outcomes[entry] = first + entry - from;
+  }
+
   row(row: LedgerRow): void {
     this.#touch(row.identity);
     this.#context.pending.setRow(row);
@@ -139,10 +145,10 @@ export class UnitOfWork {
     if (documents === 0) this.#done.resolve();
   }
 
-  /** Counts a document that has its outcome. */
-  complete(): void {
-    this.#open -= 1;
-    this.#context.backlog.end();
+  /** Counts documents that have their outcome. */
+  complete(documents = 1): void {
+    this.#open -= documents;
+    this.#context.backlog.end(documents);
     if (this.#open === 0) this.#done.resolve();
   }
 

@@ -22,6 +22,13 @@ const EDITS = {
   'refused-create-counts': [
     { file: COPY, find: 'if (outcome.value.status !== 201)', replace: 'if (outcome.value.status > 499)' },
   ],
+  'refused-run-counts': [
+    {
+      file: BATCH,
+      find: 'if (creates && haveCreated(replies, around.statusCode)) return CREATED;',
+      replace: 'if (creates) return CREATED;',
+    },
+  ],
   'living-holder-replaced': [
     {
       file: PLACE,
@@ -306,6 +313,7 @@ const NOTICED: Readonly<Record<keyof typeof EDITS, readonly [file: string, by: s
   'commit-during-a-retry': ['commit', 'still in flight'],
   'delete-without-etag': ['slots', 'between read and delete'],
   'refused-create-counts': ['intents', 'the copy takes a slot over'],
+  'refused-run-counts': ['intents', 'the copy takes a slot over'],
   'living-holder-replaced': ['letters', 'the holder of a slot leaves'],
   'deleted-copy-stays': ['anchors', 'a copied document is deleted'],
   'moved-copy-stays': ['order', 'and lives'],
@@ -352,6 +360,18 @@ export const ENGINE_RULES: readonly Rule[] = Object.entries(EDITS).map(([name, e
 
 /** Rules that no story meets: of whole pages, restored ledgers, derived keys, and of what follows a comparison. */
 export const REPAIR_RULES: readonly Rule[] = [
+  {
+    name: 'page-held-over-a-turn',
+    edits: [
+      {
+        file: 'src/engine/unit/sequencer.ts',
+        find: 'return i;\n      locks.take(words, identity, IDENTITY);',
+        replace: 'continue;\n      locks.take(words, identity, IDENTITY);',
+      },
+    ],
+    test: 'test/unit/engine/unit/sequencer.test.ts',
+    by: 'random pages and turns',
+  },
   {
     name: 'change-without-lsn-skipped',
     edits: [

@@ -11,6 +11,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { loadSpec } from '../../../src/spec/load.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
+import { packsPages } from './packing.ts';
 import { startTestEmulator, type TestEmulator, type TestEmulatorOptions } from '../emulator/emulator.ts';
 import type { Admin } from '../emulator/admin.ts';
 
@@ -115,6 +116,7 @@ export class Move implements AsyncDisposable {
       drain: new AbortController().signal,
       abort: new AbortController().signal,
       timing: { ...TIMING, ...timing },
+      packsPages,
       ...others,
     };
   }

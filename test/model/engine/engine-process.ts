@@ -5,6 +5,7 @@ import { cutOver } from '../../../src/engine/cutover/cutover.ts';
 import { repairEach, type Suspect } from '../../../src/engine/letters/repair.ts';
 import { runLeases, type LeasesParts } from '../../../src/engine/leases/run-leases.ts';
 import { work, type Goal } from '../../../src/engine/run.ts';
+import { packsPages } from '../../helpers/migration/packing.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
@@ -109,6 +110,7 @@ export class EngineProcess {
         drain: this.#drain.signal,
         abort: this.#never,
         timing: TIMING,
+        packsPages,
         ledger: this.ledger,
         containers: containersFor(scenario),
         accounts: { source: this.#account, target: this.#account },

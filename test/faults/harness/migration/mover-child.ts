@@ -7,6 +7,7 @@ import { CanceledError, CosmigError } from '../../../../src/lib/errors.ts';
 import { createLog } from '../../../../src/lib/log.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { loadSpec } from '../../../../src/spec/load.ts';
+import { packsPages } from '../../../helpers/migration/packing.ts';
 
 /** What the process is started with, as JSON. */
 export interface MoverOrder {
@@ -61,6 +62,7 @@ try {
     onSnapshot: (picture) => say({ snapshot: picture }),
     timing: { requestTimeoutMs: order.requestTimeoutMs, pollMs: 50, showMs: 500 },
     onPoint,
+    packsPages,
   });
   say({ ended: true, exitCode: 0, snapshot, passings });
 } catch (error) {

@@ -4,6 +4,8 @@ import { OPERATIONS_MAX } from '../../../../src/cosmos/bulk/batch-request.ts';
 import { BODY_BYTES_MAX, Batcher, RequestBodies, type Batch } from '../../../../src/cosmos/bulk/batcher.ts';
 import { madeText, type OperationText } from '../../../../src/cosmos/bulk/operation.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
+import { draws } from '../../../helpers/generated.ts';
+import { TextRun } from './text-run.ts';
 
 interface Numbered extends OperationText {
   readonly number: number;
@@ -152,4 +154,64 @@ test('batcher: random operations and refusals -> each leaves once, in order, wit
     }),
     { numRuns: 60 },
   );
+});
+
+test('batcher: runs -> the same batches as their operations one by one', () => {
+  const steps = fc.array(
+    fc.record({
+      sizes: fc.array(fc.oneof(fc.nat(3000), fc.nat(BODY_BYTES_MAX + 9)), { minLength: 1, maxLength: 260 }),
+      isRun: fc.boolean(),
+      waitMs: fc.nat(3),
+      takes: fc.array(fc.constantFrom('idle', 'busy'), { maxLength: 4 }),
+      most: fc.constantFrom(OPERATIONS_MAX, 30),
+      refused: fc.nat(3),
+    }),
+    { maxLength: 12 },
+  );
+  const bodies = new RequestBodies();
+  const seen = (batch: Batch<Numbered> | undefined): unknown => {
+    if (batch === undefined) return undefined;
+    const { bytes, free } = bodies.make(batch);
+    const body = Buffer.from(bytes).toString('latin1');
+    free();
+    return { body, numbers: numbersOf(batch), sizeBytes: batch.sizeBytes, count: batch.count };
+  };
+  fc.assert(
+    fc.property(steps, (all) => {
+      const [one, other] = [batcher(), batcher()];
+      let number = 0;
+      for (const { sizes, isRun, waitMs, takes, most, refused } of all) {
+        one.clock.advance(waitMs);
+        other.clock.advance(waitMs);
+        const operations = sizes.map((sizeBytes) => operation((number += 1), sizeBytes));
+        if (isRun) one.batches.addRun(new TextRun(operations));
+        else for (const single of operations) one.batches.add(single);
+        for (const single of operations) other.batches.add(single);
+        for (const pace of takes) {
+          const [batch, same] = [one.batches.next(pace, most), other.batches.next(pace, most)];
+          expect(seen(batch)).toEqual(seen(same));
+          // Refused operations of a run come back one by one.
+          if (batch !== undefined) one.batches.putBack(batch.operations.slice(-refused - 1));
+          if (same !== undefined) other.batches.putBack(same.operations.slice(-refused - 1));
+        }
+        expect([one.batches.size, one.batches.dueMs]).toEqual([other.batches.size, other.batches.dueMs]);
+      }
+      expect(one.batches.takeAll().map((single) => single.number)).toEqual(
+        other.batches.takeAll().map((single) => single.number),
+      );
+    }),
+    { numRuns: draws(60) },
+  );
+});
+
+test('batcher: only runs -> known as such', () => {
+  const { batches } = batcher();
+  const run = (...numbers: number[]): TextRun<Numbered> => new TextRun(numbers.map((n) => operation(n)));
+  batches.addRun(run(1, 2));
+  batches.addRun(run(3));
+  expect(batches.next('idle')?.onlyRuns?.map(({ count }) => count)).toEqual([2, 1]);
+  batches.addRun(run(4, 5));
+  batches.add(operation(6));
+  const mixed = batches.next('idle');
+  expect([mixed?.onlyRuns, mixed?.singles.length, mixed?.count]).toEqual([undefined, 1, 3]);
 });

@@ -2,7 +2,7 @@
 import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { Patience } from '../../../../src/cosmos/load/retry.ts';
 import { OPERATIONS_MAX } from '../../../../src/cosmos/bulk/batch-request.ts';
-import { RequestBodies } from '../../../../src/cosmos/bulk/batcher.ts';
+import { RequestBodies, type Batch } from '../../../../src/cosmos/bulk/batcher.ts';
 import {
   madeText,
   type BatchReply,
@@ -14,18 +14,24 @@ import {
 } from '../../../../src/cosmos/bulk/operation.ts';
 import { RangeDispatcher, type DispatcherParts } from '../../../../src/cosmos/bulk/dispatcher.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
+import { TextRun } from './text-run.ts';
 import { seededRandom, type Random } from '../../../../src/lib/random.ts';
 
 /** A request that waits for its reply. */
 export interface Request {
   readonly range: string;
   readonly numbers: readonly number[];
+  /** Whether the request has only runs, so that one reply may stand for all operations. */
+  readonly hasOnlyRuns: boolean;
   readonly sentMs: number;
   reply(reply: BatchReply<number>): void;
   fail(error: Error): void;
 }
 
 export const PLACES = 64;
+
+/** The value of each operation of a run that was answered as a whole. */
+const CREATED = 201;
 
 type LoadControl = DispatcherParts<number>['side']['governor'];
 
@@ -54,7 +60,7 @@ export class Lab {
         governor: governor === 'real' ? new Governor({ clock, random }) : { ...ADMITS_ALL, ...governor },
         patience: new Patience({ clock, random }),
       },
-      executor: { execute: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes) },
+      executor: { execute: async (range, batch) => this.#send(range, batch) },
       clock,
     });
   }
@@ -104,6 +110,23 @@ export class Lab {
     return this.#numbers;
   }
 
+  /** Adds operations as a run to the range that we know for the place of the first; returns how many. */
+  addRun(places: readonly number[]): number {
+    const range = this.rangeOf(String(places[0]));
+    const there = places.filter((place) => this.rangeOf(String(place)) === range);
+    const created = (operations: readonly RangeOperation<number>[]): void => {
+      for (const operation of operations) operation.complete({ is: 'done', value: CREATED });
+    };
+    this.dispatcher.addRun(
+      range,
+      new TextRun(
+        there.map((place) => this.operation(place)),
+        created,
+      ),
+    );
+    return there.length;
+  }
+
   /** How an operation ended. */
   outcome(number: number): string {
     return (this.outcomes.get(number) ?? []).map(({ is }) => is).join();
@@ -122,10 +145,12 @@ export class Lab {
     await settled();
   }
 
-  async #send(range: string, body: Uint8Array): Promise<BatchReply<number>> {
+  async #send(range: string, batch: Batch<RangeOperation<number>>): Promise<BatchReply<number>> {
+    const body = this.#bodies.make(batch).bytes;
+    const hasOnlyRuns = batch.onlyRuns !== undefined;
     const numbers = JSON.parse(Buffer.from(body).toString()) as number[];
     return new Promise((reply, fail) => {
-      this.requests.push({ range, numbers, sentMs: this.clock.now(), reply, fail });
+      this.requests.push({ range, numbers, hasOnlyRuns, sentMs: this.clock.now(), reply, fail });
     });
   }
 }

@@ -7,6 +7,7 @@ import { makePlan } from '../../../../src/keys/plan.ts';
 import '../../../helpers/seed.ts';
 
 const NOW_TS = 1_700_000_000;
+const RANGES = { list: [{ id: '0', min: '', max: 'FF', parents: [] }], indexOf: () => 0 };
 const READING = { anchorLsn: 1000, nowTs: NOW_TS, indexId: 3 };
 
 /** All that a reader asks of a run. */
@@ -20,7 +21,14 @@ function newReader(): CopyReader {
   const ttl = { mode: 'remaining', defaultTtl: -1 } as const;
   const versions = { plan, kind: 'hash-v2', ttl, marker: null } as const;
   const pending = { filter: { mayHave: () => true }, rowOf: () => null };
-  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false }, packsPages: true });
+  return new CopyReader({
+    plan,
+    versions,
+    pending,
+    ledger: { isIndexed: () => false },
+    targetSide: { ranges: RANGES },
+    packsPages: true,
+  });
 }
 
 interface Document {

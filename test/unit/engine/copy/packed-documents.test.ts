@@ -5,6 +5,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CopyReader } from '../../../../src/engine/copy/copy-reader.ts';
+import { CopyRun } from '../../../../src/engine/copy/copy-run.ts';
 import type { CopiedPage } from '../../../../src/engine/copy/copied-page.ts';
 import { makePlan, type PlanOptions } from '../../../../src/keys/plan.ts';
 import type { TtlMode } from '../../../../src/keys/rekey.ts';
@@ -14,6 +15,17 @@ import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 const NOW_TS = 1_700_000_000;
+/** Three ranges, so that the documents of a page are packed in another order than the page has. */
+const RANGES = {
+  list: ['', '15', '2A'].map((min, i) => ({
+    id: String(i),
+    min,
+    max: ['15', '2A', 'FF'][i] ?? '',
+    parents: [],
+  })),
+  indexOf: (effectiveKey: string): number => Number(effectiveKey >= '15') + Number(effectiveKey >= '2A'),
+};
+const ONE_RANGE = { list: RANGES.list.slice(0, 1), indexOf: () => 0 };
 const RESTART: TtlMode = { mode: 'restart' };
 const READING = { anchorLsn: 1000, nowTs: NOW_TS, indexId: 3 };
 
@@ -51,6 +63,7 @@ function readerOf(
     marker = null,
   }: Omit<Setting, 'marker'> & { marker?: readonly string[] | null },
   packsPages: boolean,
+  ranges = RANGES,
 ): CopyReader {
   const plan = makePlan({
     sourcePaths: ['/a'],
@@ -62,7 +75,14 @@ function readerOf(
   const kind = plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2';
   const pending = { filter: { mayHave: () => true }, rowOf: () => null };
   const versions = { plan, kind, ttl, marker } as const;
-  return new CopyReader({ plan, versions, pending, ledger: { isIndexed: () => false }, packsPages });
+  return new CopyReader({
+    plan,
+    versions,
+    pending,
+    ledger: { isIndexed: () => false },
+    targetSide: { ranges },
+    packsPages,
+  });
 }
 
 const id = fc.oneof(
@@ -112,6 +132,8 @@ function pageOf(documents: readonly string[]): Buffer {
   return Buffer.from(`{"_rid":"r","Documents":[${documents.join(',')}],"_count":${documents.length}}`);
 }
 
+const quiet = { nowTs: NOW_TS + 5, ended: () => undefined };
+
 /** All that the engine uses of a page, document by document, in an order that does not depend on the path. */
 function contentsOf(copied: CopiedPage): unknown {
   const stored = copied.parts.flatMap((part) => {
@@ -119,7 +141,7 @@ function contentsOf(copied: CopiedPage): unknown {
     return Array.from({ length: part.count }, (_, at) => ({ ...readEntry(part, at), name: names[at] }));
   });
   const documents = Array.from({ length: copied.count }, (_, entry) => {
-    const operation = copied.operation(entry, { nowTs: NOW_TS + 5, ended: () => undefined });
+    const operation = copied.operation(entry, quiet);
     const body = Buffer.alloc(operation.sizeBytes, '#');
     operation.writeTo(body, 0);
     const at = copied.hashAt(entry);
@@ -144,6 +166,35 @@ function contentsOf(copied: CopiedPage): unknown {
   };
 }
 
+/** What a page has of its packed documents as runs: each in one range, with the bytes of its operations. */
+function checkRuns(copied: CopiedPage): void {
+  const { packed, rangeIndexes, effectiveKeys, ranges } = copied;
+  const entries = Array.from({ length: packed.count }, (_, entry) => entry);
+  const indexes = entries.map((entry) => RANGES.indexOf(effectiveKeys[entry] ?? ''));
+  expect(entries.map((entry) => rangeIndexes[entry])).toEqual(indexes);
+  expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+  if (packed.count === 0) return;
+  expect(ranges).toBe(RANGES.list);
+  const owner = { adopt: (entry: number) => copied.operation(entry, quiet), created: () => undefined };
+  const run = new CopyRun(copied, owner, 0, packed.count);
+  const texts = run.operations().map((operation) => {
+    const body = Buffer.alloc(operation.sizeBytes);
+    operation.writeTo(body, 0);
+    return body.toString();
+  });
+  const whole = Buffer.alloc(run.sizeBytes);
+  run.writeTo(whole, 0);
+  const sizes = texts.map((_, from) => run.sizeOf(from, texts.length));
+  const fitting = texts.map((_, from) => run.fitting(from, 2, run.sizeOf(from, from + 1)));
+  const head = run.take(1);
+  expect({ whole: whole.toString(), sizes, fitting, counts: [head.count, run.count] }).toEqual({
+    whole: texts.join(','),
+    sizes: texts.map((_, from) => Buffer.byteLength(texts.slice(from).join(','))),
+    fitting: texts.map(() => 1),
+    counts: [1, texts.length - 1],
+  });
+}
+
 /** Settings in which no document is plain: each gets a value of its own. */
 const NEVER_PLAIN = new Set(['a replaced key', 'all copies expire']);
 
@@ -158,6 +209,7 @@ describe.each(SETTINGS)('packed documents: $is', (setting) => {
           try {
             const copied = reader.read(Buffer.from(page), READING);
             const contents = contentsOf(copied);
+            if (reader === packing) checkRuns(copied);
             if (reader === packing) seen.packed += copied.packed.count;
             if (reader === packing) seen.flat += copied.flat.count;
             reader.giveBack(copied);
@@ -222,7 +274,7 @@ test.each<{
   { is: 'huge documents', documents: 3, each: () => ({ sizeBytes: 1_100_000 }), packed: 'none' },
 ])('packed documents: $is -> the same bytes', ({ documents, pages = 1, each = () => ({}), packed }) => {
   const setting = { is: '', plan: { partitionKey: ['/b'] } };
-  const [packing, reading] = [readerOf(setting, true), readerOf(setting, false)];
+  const [packing, reading] = [readerOf(setting, true, ONE_RANGE), readerOf(setting, false, ONE_RANGE)];
   const options = { ...READING, anchorLsn: Infinity };
   const compared: Array<readonly [one: unknown, other: unknown]> = [];
   let count = 0;

@@ -1,7 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LockTable } from '../../../../src/engine/unit/lock-table.ts';
-import { Sequencer, type FeedOrder, type Turn } from '../../../../src/engine/unit/sequencer.ts';
+import {
+  Sequencer,
+  Turn,
+  type LockedDocuments,
+  type FeedOrder,
+} from '../../../../src/engine/unit/sequencer.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { draws } from '../../../helpers/generated.ts';
 
@@ -319,4 +324,143 @@ test('sequencer: two turns share a lock -> the first one starts first', () => {
       },
     ),
   );
+});
+
+describe('sequencer: locks held without turns', () => {
+  /** The hashes of documents, as a page has them: eight words each, in a larger record. */
+  const page = (...documents: ReadonlyArray<readonly [id: number, slot: number]>): LockedDocuments => ({
+    words: Uint32Array.from([0, ...documents.flatMap(([id, slot]) => [...names(id, slot), 77])]),
+    at: 1,
+    stride: 9,
+    count: documents.length,
+  });
+  const part = (all: LockedDocuments, from: number, to: number): LockedDocuments => ({
+    ...all,
+    at: all.at + from * all.stride,
+    count: to - from,
+  });
+
+  test('a lock is not free -> the documents before it are held', () => {
+    const sequencer = new Sequencer({ waitingMax: 9 });
+    const turn = enter(sequencer, [3, 30]);
+    expect(sequencer.lockAll(page([1, 10], [2, 30], [4, 40]))).toBe(1);
+    expect(sequencer.lockAll(page([3, 50], [4, 40]))).toBe(0);
+    // The second of two documents for one slot.
+    expect(sequencer.lockAll(page([5, 60], [6, 60]))).toBe(1);
+    sequencer.unlockAll(page([1, 10]));
+    sequencer.unlockAll(page([5, 60]));
+    sequencer.release(turn);
+    expect(sequencer.holding).toBe(0);
+    expect(sequencer.lockAll(page([3, 30], [1, 10], [5, 60]))).toBe(3);
+  });
+
+  test('a turn wants one of them -> it waits until they are released, and another waits behind it', async () => {
+    const sequencer = new Sequencer({ waitingMax: 9 });
+    const all = page([1, 10], [2, 20]);
+    expect(sequencer.lockAll(all)).toBe(2);
+    const [first, second] = [enter(sequencer, [7, 20]), enter(sequencer, [2, 80])];
+    const third = enter(sequencer, [7, 90]);
+    expect([first.state, second.state, third.state, sequencer.holding]).toEqual([
+      'waiting',
+      'waiting',
+      'waiting',
+      2,
+    ]);
+    sequencer.unlockAll(all);
+    expect([await sequencer.ready(first, never), second.state, third.state]).toEqual([
+      'held',
+      'held',
+      'waiting',
+    ]);
+    sequencer.release(first);
+    expect(await sequencer.ready(third, never)).toBe('held');
+    for (const turn of [second, third]) sequencer.release(turn);
+    expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
+  });
+
+  test('a document gets a turn -> the turn holds its locks, and those behind wait for it', () => {
+    const sequencer = new Sequencer({ waitingMax: 9 });
+    const all = page([1, 10], [2, 20], [3, 30]);
+    sequencer.lockAll(all);
+    const behind = enter(sequencer, [2, 99]);
+    const turn = new Turn(undefined);
+    sequencer.adopt(turn, all.words, all.at + all.stride);
+    sequencer.unlockAll(part(all, 0, 1));
+    sequencer.unlockAll(part(all, 2, 3));
+    expect([turn.state, behind.state, sequencer.holding]).toEqual(['held', 'waiting', 1]);
+    // It may change its locks, as any turn.
+    sequencer.again(turn, names(2, 50), 2);
+    expect([turn.state, behind.state]).toEqual(['waiting', 'held']);
+    sequencer.release(behind);
+    expect(turn.state).toBe('held');
+    sequencer.release(turn);
+    expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
+  });
+
+  test('what is not held is released -> refused', () => {
+    const sequencer = new Sequencer({ waitingMax: 9 });
+    const turn = enter(sequencer, [1, 10]);
+    expect(() => sequencer.unlockAll(page([2, 20]))).toThrow('without a turn');
+    expect(() => sequencer.adopt(new Turn(undefined), names(1, 10), 0)).toThrow('without a turn');
+    expect(turn.state).toBe('held');
+  });
+
+  test('random pages and turns -> never two with one lock, and all end', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const random = seededRandom(seed);
+        const sequencer = new Sequencer({ waitingMax: 1000 });
+        const turns: Turn[] = [];
+        const held: LockedDocuments[] = [];
+        const owners = (): number[] => {
+          // The names of all who hold locks now: identities below 100, slots from 100 on.
+          const namesOf = ({ words, at, stride, count }: LockedDocuments): number[] =>
+            Array.from({ length: count }, (_, i) => [words[at + i * stride + 2], words[at + i * stride + 6]])
+              .flat()
+              .map((name, i) => (name ?? 0) + (i % 2) * 100);
+          return [
+            ...held.flatMap(namesOf),
+            ...turns.flatMap((turn) => (turn.state === 'held' ? (locks.get(turn) ?? []) : [])),
+          ];
+        };
+        const locks = new Map<Turn, number[]>();
+        for (let steps = 0; steps < 60; steps += 1) {
+          const pair = (): [number, number] => [random.below(12), random.below(12)];
+          const what = random.below(5);
+          if (what === 0) {
+            const all = page(...Array.from({ length: 1 + random.below(5) }, pair));
+            const count = sequencer.lockAll(all);
+            if (count > 0) held.push(part(all, 0, count));
+          } else if (what === 1) {
+            const [id, slot] = pair();
+            const turn = enter(sequencer, [id, slot]);
+            locks.set(turn, [id, slot + 100]);
+            turns.push(turn);
+          } else if (what === 2 && held.length > 0) {
+            const [all] = held.splice(random.below(held.length), 1) as [LockedDocuments];
+            const middle = random.below(all.count + 1);
+            if (middle > 0) sequencer.unlockAll(part(all, 0, middle));
+            if (middle < all.count) held.push(part(all, middle, all.count));
+          } else if (what === 3 && held.length > 0) {
+            const [all] = held.splice(random.below(held.length), 1) as [LockedDocuments];
+            const turn = new Turn(undefined);
+            sequencer.adopt(turn, all.words, all.at);
+            locks.set(turn, [all.words[all.at + 2] ?? 0, (all.words[all.at + 6] ?? 0) + 100]);
+            turns.push(turn);
+            if (all.count > 1) held.push(part(all, 1, all.count));
+          } else if (turns.length > 0) {
+            const [turn] = turns.splice(random.below(turns.length), 1) as [Turn];
+            sequencer.release(turn);
+          }
+          const names = owners();
+          expect(new Set(names).size).toBe(names.length);
+        }
+        for (const all of held) sequencer.unlockAll(all);
+        for (const turn of turns) sequencer.release(turn);
+        expect([sequencer.holding, sequencer.waiting]).toEqual([0, 0]);
+        expect(sequencer.lockAll(page(...Array.from({ length: 12 }, (_, i) => [i, i] as const)))).toBe(12);
+      }),
+      { numRuns: draws(60) },
+    );
+  });
 });
