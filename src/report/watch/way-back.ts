@@ -25,6 +25,12 @@ export function wayBack(facts: MigrationFacts): Markup | null {
 
 function verdict({ status: { wayBack: way } }: MigrationFacts): Markup | null {
   if (way === null) return null;
+  if (way.unsafe.length > 0) {
+    const then = way.isRepairable
+      ? 'After a clean cosmig verify --repair it is safe again'
+      : 'There is no return without a new copy';
+    return markup`<p class="verdict caution">Not safe: ${way.unsafe.join('; ')}. ${then}.</p>`;
+  }
   return way.returnWouldSucceed
     ? markup`<p class="verdict good">A return should succeed now, as far as the ledger knows.</p>`
     : markup`<p class="verdict caution">A return would be refused now: ${way.why.join('; ')}.</p>`;

@@ -175,4 +175,28 @@ export const TURN_RULES: readonly Rule[] = [
     test: TTL,
     by: 'the hook fails after times to live were changed',
   },
+  {
+    name: 'writes-of-the-next-turn-are-late-writes',
+    edits: [
+      {
+        file: 'src/engine/cutover/after-commit.ts',
+        find: 'if ((ledger.nextTurn.read()?.begunAtMs ?? null) !== null)',
+        replace: 'if (ledger.nextTurn.read()?.begunAtMs === 0)',
+      },
+    ],
+    test: 'test/integration/turns/commands.test.ts',
+    by: 'each side has what the application wrote',
+  },
+  {
+    name: 'recreated-container-is-not-remembered',
+    edits: [
+      {
+        file: 'src/engine/assemble.ts',
+        find: 'ledger.journal.recreated() !== recreated',
+        replace: 'ledger.journal.recreated() === recreated',
+      },
+    ],
+    test: STRANGERS,
+    by: 'is deleted and created again',
+  },
 ];

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
+import { LivePage } from '../../../src/report/watch/live.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { cutOverWithProof } from '../../../src/workflows/cutover.ts';
 
@@ -150,6 +152,9 @@ test('strangers: a write that no change of the target concerns -> found by the r
   await move.source.item('untouched', 'c').replace(strange('untouched'));
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "untouched"']);
+  const page = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' }).parts();
+  expect(page['back']).toMatch(/Not safe: another process has written to the source: .*untouched/);
+  expect(page['back']).toContain('After a clean cosmig verify --reverse --repair it is safe again.');
   const status = JSON.parse((await typed(move, 'status', '--json')).stdout) as object;
   expect(status).toMatchObject({ wayBack: { state: 'rollback-unsafe', returnWouldSucceed: false } });
   const rollback = await cosmig(move, 'rollback', '--writers-stopped', '--quiet-for', '1s');
