@@ -13,6 +13,7 @@
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
+import type { ByteOutput } from './byte-output.ts';
 import { hashKernel } from './kernel/hash-kernel.ts';
 import { packNodes, type PackedNodes } from './kernel/scan-kernel.ts';
 import { writeUnits } from './name-tree.ts';
@@ -77,9 +78,9 @@ export class IdentityHasher {
     else this.#word(value ? TRUE : FALSE);
   }
 
-  /** Returns a copy of the bytes that stand for all added values in the input of the hash. */
-  bytes(): Uint8Array {
-    return this.#kernel.bytes.slice(this.#kernel.start, this.#end);
+  /** Writes the bytes that stand for all added values in the input of the hash. */
+  writeTo(out: ByteOutput): void {
+    out.putSlice(this.#kernel.bytes, this.#kernel.start, this.#end);
   }
 
   /** Writes the hash of all added values as four words to `out[at]`. */

@@ -189,7 +189,9 @@ export class Rekey {
   shared(row: number): SharedKey | undefined {
     this.#row = row;
     this.#added.fill(undefined);
-    if (this.#readKey() !== undefined) return undefined;
+    // The caller keeps what it gets, so the cache is not asked.
+    this.#known = { computed: this.#computeKey(), effectiveKey: undefined };
+    if (this.#takeKey(this.#known.computed) !== undefined) return undefined;
     const added = must(this.#membersToAdd(), 'a simple row gets no value of its own');
     return { key: this.key, effectiveKey: this.effectiveKey(), added };
   }
@@ -255,7 +257,10 @@ export class Rekey {
     this.#known =
       this.#cache.find(this.#row) ??
       this.#cache.remember({ computed: this.#computeKey(), effectiveKey: undefined });
-    const { computed } = this.#known;
+    return this.#takeKey(this.#known.computed);
+  }
+
+  #takeKey(computed: MovedKey): DocumentRefusal | undefined {
     if (computed.kind === 'refused') return computed;
     this.key = computed.values;
     if (this.#additionPaths.length > 0) {

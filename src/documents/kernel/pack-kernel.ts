@@ -15,16 +15,17 @@ const SEEN_BYTES = 40;
 /** A list of segments has one more, which is empty. */
 const PART_BYTES = 24;
 
-/** What all documents with the same key share, as bytes. */
+/** What all documents with the same key share: four parts, one after the other in `bytes`. */
 export interface KeyRecord {
-  /** An operation that creates a document, up to the document. */
-  readonly opening: Uint8Array;
-  /** The members that are added to the document. */
-  readonly added: Uint8Array;
-  /** The key as a segment has it. */
-  readonly packed: Uint8Array;
-  /** The key as it is hashed in a slot. */
-  readonly hashed: Uint8Array;
+  readonly bytes: Uint8Array;
+  /** The size of an operation that creates a document, up to the document. */
+  readonly openingBytes: number;
+  /** The size of the members that are added to the document. */
+  readonly addedBytes: number;
+  /** The size of the key as a segment has it. */
+  readonly packedBytes: number;
+  /** The size of the key as it is hashed in a slot. */
+  readonly hashedBytes: number;
 }
 
 /** What was packed: both arrays are views of memory that the next call overwrites. */
@@ -65,16 +66,14 @@ class PackKernel {
   }
 
   /** Stores the record of a key. Returns false if it is too long, or if there is no space left. */
-  addRecord(key: number, { opening, added, packed, hashed }: KeyRecord): boolean {
-    const parts = [opening, added, packed, hashed];
-    const sizes = parts.map(({ length }) => length);
-    if (sizes.reduce((sum, size) => sum + size, 0) > RECORD_BYTES_MAX) return false;
-    let at = this.#kernel.exports.addRecord(key, ...sizes);
+  addRecord(key: number, record: KeyRecord): boolean {
+    const { openingBytes, addedBytes, packedBytes, hashedBytes, bytes } = record;
+    const sizeBytes = openingBytes + addedBytes + packedBytes + hashedBytes;
+    if (sizeBytes > RECORD_BYTES_MAX) return false;
+    const { exports } = this.#kernel;
+    const at = exports.addRecord(key, openingBytes, addedBytes, packedBytes, hashedBytes);
     if (at === 0) return false;
-    for (const part of parts) {
-      this.#kernel.bytes.set(part, at);
-      at += part.length;
-    }
+    this.#kernel.bytes.set(bytes.subarray(0, sizeBytes), at);
     return true;
   }
 

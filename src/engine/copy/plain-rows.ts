@@ -7,11 +7,12 @@
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
+import type { KeyRecord } from '../../documents/kernel/pack-kernel.ts';
 import { PagePacker } from '../../documents/packing/page-packer.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { LiveRanges } from '../../cosmos/feed/live-ranges.ts';
 import type { Rekey, SharedKey } from '../../keys/rekey.ts';
-import { packKey } from '../../state/segments/key-bytes.ts';
+import { keyBytesMax, writeKey } from '../../state/segments/key-bytes.ts';
 import type { CopiedPage } from './copied-page.ts';
 
 /** A key whose documents may be plain. */
@@ -44,7 +45,9 @@ export class PlainRows {
   #keys: Array<KnownKey | typeof NOT_PLAIN | undefined> = [];
   /** The plain rows of the page, by the index of their range. */
   #rows: number[][] = [];
-  readonly #opening = new ByteOutput(1024);
+  // The memory for a record, and for the key in it.
+  readonly #record = new ByteOutput(8 * 1024);
+  #packed = Buffer.alloc(1024);
   readonly #hasher = new IdentityHasher();
 
   private constructor(packer: PagePacker, { rekey, ranges }: Parts) {
@@ -108,12 +111,26 @@ export class PlainRows {
     return { effectiveKey: shared.effectiveKey, range: -1 };
   }
 
-  #recordOf({ key, added }: SharedKey): Parameters<PagePacker['addRecord']>[1] {
-    this.#opening.clear();
-    putCreate(this.#opening, key);
+  #recordOf({ key, added }: SharedKey): KeyRecord {
+    const record = this.#record;
+    record.clear();
+    putCreate(record, key);
+    const openingBytes = record.length;
+    if (added !== '') record.putText(added);
+    const addedBytes = record.length - openingBytes;
+    if (keyBytesMax(key) > this.#packed.length) this.#packed = Buffer.alloc(keyBytesMax(key));
+    const packedBytes = writeKey(this.#packed, 0, key);
+    record.putSlice(this.#packed, 0, packedBytes);
+    const before = record.length;
     this.#hasher.clear();
     for (const value of key) this.#hasher.add(value);
-    const hashed = this.#hasher.bytes();
-    return { opening: this.#opening.view(), added: Buffer.from(added), packed: packKey(key), hashed };
+    this.#hasher.writeTo(record);
+    return {
+      bytes: record.bytes,
+      openingBytes,
+      addedBytes,
+      packedBytes,
+      hashedBytes: record.length - before,
+    };
   }
 }
