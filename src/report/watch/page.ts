@@ -13,7 +13,7 @@ import { history } from './history.ts';
 import { deadLetters, moved } from './moved.ts';
 import { plan } from './plan.ts';
 import { proof } from './proof.ts';
-import { NONE_FRESH, ranges, type RangeRates } from './ranges.ts';
+import { NONE_FRESH, rangeList, ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
 import { wayBack } from './way-back.ts';
 import { eventText, eventTime, headlineOf, isSwitching, stageOf, stagesOf, type Stage } from './words.ts';
@@ -43,6 +43,7 @@ export function partsOf(facts: Facts, rates: RangeRates, fresh = NONE_FRESH): Pa
     now: headline(facts).text,
     work: of(work),
     ranges: of((all) => ranges(all, rates, fresh)),
+    each: of((all) => rangeList(all, rates, fresh)),
     history: of(history),
     moved: of(moved),
     letters: of(deadLetters),
@@ -143,6 +144,8 @@ export function watchPage(
     part('now'),
     part('work'),
     part('ranges', 'card'),
+    // What a viewer has opened stays open, because only what is in it is replaced.
+    markup`<details class="card" id="partitions"><summary>Each partition in words</summary>${part('each')}</details>`,
     live ? null : part('spread', 'card'),
     part('history', 'card'),
     markup`<div class="columns">${[part('moved', 'card'), part('proof', 'card')]}</div>`,

@@ -25,20 +25,31 @@ const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>>
 };
 
 export function ranges(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {
-  const { status } = facts;
-  const now = isReporting(facts) ? rates : IDLE;
+  const { source, target } = tilesOf(facts, rates, fresh);
   return markup`<h2>Physical partitions</h2>
-${side(
-  'source',
-  status.source,
-  sourceTiles(facts, now.source).map((tile) => marked(tile, fresh.source)),
-)}
-${side(
-  'target',
-  status.target,
-  targetTiles(facts, now.target).map((tile) => marked(tile, fresh.target)),
-)}
+${side('source', facts.status.source, source)}
+${side('target', facts.status.target, target)}
 <p class="note">The width of a tile is its share of the hash space; the stronger its colour, the nearer it is to the RU/s that it may use. Source: the documents read from it. Target: the documents in it at the last comparison. A line below: just throttled. A line above: just split or merged.</p>`;
+}
+
+/** The same in words, for those who cannot point at a tile: with a keyboard, or on a phone. */
+export function rangeList(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {
+  const { source, target } = tilesOf(facts, rates, fresh);
+  const list = (name: string, tiles: readonly Tile[]): Markup =>
+    markup`<div><h3>${name}</h3><ul class="list">${tiles.map(({ title }) => markup`<li>${title}</li>`)}</ul></div>`;
+  return markup`<div class="columns">${[list('Source', source), list('Target', target)]}</div>`;
+}
+
+function tilesOf(
+  facts: MigrationFacts,
+  rates: RangeRates,
+  fresh: FreshSides,
+): Readonly<Record<'source' | 'target', readonly Tile[]>> {
+  const now = isReporting(facts) ? rates : IDLE;
+  return {
+    source: sourceTiles(facts, now.source).map((tile) => marked(tile, fresh.source)),
+    target: targetTiles(facts, now.target).map((tile) => marked(tile, fresh.target)),
+  };
 }
 
 type RangeTile = Omit<Tile, 'isFresh'> & { readonly id: string };

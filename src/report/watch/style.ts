@@ -54,11 +54,14 @@ const PARTS = `
 .figure dt{font-size:.84rem}
 .big{font-size:clamp(1.6rem,2.9vw,2.5rem);font-weight:650;letter-spacing:-.02em;line-height:1.2}
 .figure .big,.sub{display:block}
-.sub{font-size:.84rem;line-height:1.45;margin-top:2px}
+.sub{font-size:.84rem;line-height:1.45;margin-top:2px;text-wrap:balance}
 .figure .meter{max-width:none;margin:6px 0 4px}
 .rows .meter{max-width:none}
 .card{background:var(--card);border:1px solid var(--hairline);border-radius:10px;padding:16px 20px 18px;margin-top:18px;min-width:0}
 .card:empty{display:none}
+summary{cursor:pointer;font-weight:600;font-size:.92rem}
+details:has(#each:empty){display:none}
+details.card{padding-block:12px}
 .columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:0 18px}
 .charts{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:18px;margin-top:10px}
 figcaption{font-size:.82rem;margin-top:4px}

@@ -65,7 +65,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
   /** Where each part of the page begins on a screen of 1280 px: a run must not make them jump. */
   const tops = async (): Promise<Record<string, number>> => {
     await page.show({ width: 1280, height: 800 });
-    return page.evaluate(`Object.fromEntries([...document.querySelectorAll('section')]
+    return page.evaluate(`Object.fromEntries([...document.querySelectorAll('section:not(details *)')].filter((part) => part.checkVisibility())
       .map((part) => [part.id, part.getBoundingClientRect().top + scrollY]))`);
   };
 
@@ -106,6 +106,18 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     const before = await partitions();
     await move.admin.split('shop/orders');
     await until(async () => (await partitions()) > before, { what: 'the split to be shown' });
+    // Opened with the keyboard, it stays open while its contents change.
+    await page.evaluate(`document.querySelector('summary').focus()`);
+    for (const type of ['keyDown', 'keyUp'])
+      await page.send('Input.dispatchKeyEvent', {
+        type,
+        key: 'Enter',
+        code: 'Enter',
+        windowsVirtualKeyCode: 13,
+        text: '\r',
+      });
+    await sees('details[open] li', 'new from a split or a merge');
+    await page.evaluate(`document.querySelector('details').open = false`);
     await sees('#ranges .tile title', 'new from a split or a merge');
 
     await move.admin.faults([
