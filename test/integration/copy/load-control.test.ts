@@ -249,7 +249,11 @@ describe('a run that waits reports the reason', () => {
       { match: batch, effect: { status: 410, substatus: 1007 } },
       /target is splitting/,
     ],
-    ['a throttled source', { match: feed, effect: { status: 429, retryAfterMs: 200 } }, /source: .*429/],
+    [
+      'a throttled source',
+      { match: feed, effect: { status: 429, retryAfterMs: 200 } },
+      /throttled by the source/,
+    ],
     ['a source that refuses', { match: feed, effect: { status: 403 } }, /source: .*403/],
     [
       'a range of the source that is gone',
