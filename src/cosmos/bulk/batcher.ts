@@ -24,9 +24,14 @@ import type { OperationRun, OperationText, RangeOperation } from './operation.ts
 export const BODY_BYTES_MAX = 200 * 1024;
 /** A busy range waits this long for more operations: shorter than a round trip, longer than making an operation takes. */
 const LINGER_MS = 5;
+/** A request costs the client as much as about ten operations, so a batch of this size is cheap. */
+export const WORTH_OPERATIONS = 32;
+const WORTH_BYTES = 64 * 1024;
+/** How long a batch may wait for more operations at most. */
+const FILL_MS = 500;
 
 /** Body memory comes in multiples of this size: little is wasted, and most bodies can reuse earlier memory. */
-const BODY_STEP_BYTES = 64 * 1024;
+const BODY_STEP_BYTES = 16 * 1024;
 /** Pooled memory for bodies: more than the requests in flight usually need. Excess is garbage-collected. */
 const IDLE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -176,6 +181,12 @@ export class Batcher<T extends WaitingOperation> {
   isReady(pace: Pace): boolean {
     if (this.#sealed > 0) return true;
     return this.size > 0 && (pace === 'idle' || this.#clock.monotonicMs() >= this.#openSinceMs + LINGER_MS);
+  }
+
+  /** Whether the next batch has so many operations or bytes, or has waited long enough for them. */
+  isWorthSending(operations: number): boolean {
+    if (this.#sealed > 0 || this.size >= operations || this.#openBytes >= WORTH_BYTES) return true;
+    return this.#clock.monotonicMs() >= this.#openSinceMs + FILL_MS;
   }
 
   /** Removes and returns the next batch, of at most `operationsMax` operations; undefined if none is ready. */

@@ -10,7 +10,7 @@
  *   abort -> waiting operations end as not done, those in flight as ambiguous; run() throws the reason
  *
  * Invariant: every operation that was added ends exactly once; a write without a known outcome ends as ambiguous and is
- * never sent again; no range waits for another, and `waits` gives the reason of every wait. A throttled range rests as
+ * never sent again; no range waits for another longer than it takes to fill a batch, and `waits` gives the reason of every wait. A throttled range rests as
  * long as the range limit says; a range in other trouble as long as its patience says. The sequencer admits one
  * operation at a time for each document.
  */
@@ -24,6 +24,7 @@ import type { Governor } from '../load/governor.ts';
 import type { Patience, Wait } from '../load/retry.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Batch } from './batcher.ts';
+import { Filling, sleepUntilDrained, type Running } from './filling.ts';
 import type {
   BatchReply,
   OperationRun,
@@ -55,18 +56,13 @@ export interface DispatcherParts<V> {
   readonly onWait?: ((wait: Wait) => void) | undefined;
 }
 
-/** What exists only while `run` runs: its tasks, and the signal that ends its timers. */
-interface Running {
-  readonly members: Group;
-  readonly alarms: ChildSignal;
-}
-
 export class RangeDispatcher<V> {
   readonly #parts: DispatcherParts<V>;
   readonly #queues = new Map<string, RangeQueue<V>>();
   #running: Running | undefined;
   #ended: Error | undefined;
   #draining = false;
+  readonly filling: Filling;
   #drained = (): void => {};
   readonly #whenDrained = new Promise<void>((resolve) => (this.#drained = resolve));
   readonly #operations = new Unfinished<V>(() => {
@@ -75,6 +71,9 @@ export class RangeDispatcher<V> {
 
   constructor(parts: DispatcherParts<V>) {
     this.#parts = parts;
+    this.filling = new Filling(parts.clock, () => {
+      for (const queue of this.#queues.values()) if (queue.reason === 'filling') this.#pump(queue);
+    });
   }
 
   /** Number of operations that have not ended. */
@@ -211,6 +210,7 @@ export class RangeDispatcher<V> {
     if (batches.size === 0) return { reason: inFlight > 0 ? 'in flight' : 'nothing to do' };
     if (nowMs < queue.restsUntilMs) return { reason: queue.refusedFor, untilMs: queue.restsUntilMs };
     if (inFlight >= IN_FLIGHT_MAX) return { reason: 'in flight' };
+    if (this.#mustFill(queue)) return { reason: 'filling' };
     const { dueMs } = batches;
     if (!batches.isReady(this.#paceOf(queue)) && dueMs !== undefined)
       return { reason: 'filling', untilMs: dueMs };
@@ -225,20 +225,20 @@ export class RangeDispatcher<V> {
     return inFlight === 0 || this.#draining ? 'idle' : 'busy';
   }
 
+  #mustFill({ range, batches }: RangeQueue<V>): boolean {
+    if (this.#draining || this.#running === undefined) return false;
+    return this.filling.mustWait(batches, this.#parts.side.governor.operationsMax(range), this.#running);
+  }
+
   /** Calls `#pump` again at `atMs`. A superfluous alarm does no harm. */
   #setAlarm(queue: RangeQueue<V>, atMs: number, { members, alarms }: Running): void {
     if (queue.alarmMs <= atMs) return;
     queue.alarmMs = atMs;
     const { clock } = this.#parts;
     members.start(async (signal) => {
-      try {
-        // A timer may fire up to a millisecond early, because the clock rounds.
-        await clock.sleep(Math.max(1, atMs - clock.monotonicMs()), alarms.signal);
-      } catch (error) {
-        // If the dispatcher was drained, the alarm is no longer needed.
-        if (alarms.signal.aborted && !signal.aborted) return;
-        throw error;
-      }
+      // A timer may fire up to a millisecond early, because the clock rounds.
+      const delayMs = Math.max(1, atMs - clock.monotonicMs());
+      if (!(await sleepUntilDrained(clock, delayMs, { alarms, signal }))) return;
       if (queue.alarmMs === atMs) queue.alarmMs = Infinity;
       this.#pump(queue);
     });
@@ -249,6 +249,7 @@ export class RangeDispatcher<V> {
     const batch = queue.batches.next(this.#paceOf(queue), operationsMax);
     assert(batch !== undefined, 'a batch that is ready can be taken');
     queue.inFlight += 1;
+    this.filling.count(1);
     members.start(async (signal) => this.#send(queue, batch, signal));
   }
 
@@ -263,13 +264,18 @@ export class RangeDispatcher<V> {
         'a reply has a result for each operation',
       );
     } catch (cause) {
-      queue.inFlight -= 1;
+      this.#landed(queue);
       this.#operations.complete(batch.operations, () => ({ is: 'ambiguous', cause }));
       throw cause;
     }
-    queue.inFlight -= 1;
+    this.#landed(queue);
     this.#take(reply, { queue, batch, sentMs });
     this.#schedule(queue);
+  }
+
+  #landed(queue: RangeQueue<V>): void {
+    queue.inFlight -= 1;
+    this.filling.count(-1);
   }
 
   #take(reply: BatchReply<V>, { queue, batch, sentMs }: Sent<V>): void {

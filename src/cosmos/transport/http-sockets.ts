@@ -30,7 +30,7 @@ export class HttpSockets {
    */
   readonly #memory: ReplyMemory = {
     short: new BufferPool({ stepBytes: SHORT_BYTES_MAX / 4, idleBytesMax: 16 * SHORT_BYTES_MAX }),
-    long: new BufferPool({ stepBytes: 256 * 1024, idleBytesMax: 8 * 1024 * 1024 }),
+    long: new BufferPool({ stepBytes: 256 * 1024, idleBytesMax: 24 * 1024 * 1024 }),
   };
 
   constructor(clock: Clock) {

@@ -197,10 +197,13 @@ export class LeaseReader {
   /** Reads the next page when the budget has space for it. */
   async #nextPage(pages: AsyncGenerator<ParsedPage, never, undefined>): Promise<ParsedPage> {
     const { context, progress } = this.#parts;
-    const { reading, budget } = this.#parts.runs;
+    const { runs } = this.#parts;
+    const { reading, budget } = runs;
+    const copyPages = this.#pass.copies ? 1 : 0;
     const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
     await budget.take(expected, reading);
     progress.askedMs = context.clock.monotonicMs();
+    runs.copyPages += copyPages;
     try {
       const { value: parsed } = await pages.next();
       this.#pageBytes = parsed.page.bytes.length;
@@ -210,6 +213,7 @@ export class LeaseReader {
       budget.adjust(-expected);
       throw error;
     } finally {
+      runs.copyPages -= copyPages;
       progress.askedMs = null;
     }
   }

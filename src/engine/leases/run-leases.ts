@@ -28,9 +28,12 @@ import type { Goal } from '../progress/snapshot.ts';
 /**
  * The bytes of all pages in memory, over all ranges. They hold about six thousand documents of 1 KB, which keep a
  * container of 1,000,000 RU/s busy for 40 ms. More documents would only wait, and would no longer be in the processor's
- * caches when they are sent.
+ * caches when they are sent. A target with hundreds of ranges needs more, so that each of them gets batches worth a request.
  */
-const PAGES_BYTES_MAX = 8 * 1024 * 1024;
+const PAGES_BYTES_LEAST = 8 * 1024 * 1024;
+const PAGES_BYTES_A_RANGE = 32 * 1024;
+/** From so many ranges on, a page of a thousand documents has too few for each of them to be worth a request. */
+const RANGES_MANY = 32;
 
 export interface LeasesParts {
   readonly context: RunContext;
@@ -151,7 +154,9 @@ export class LeaseRuns {
    * this end.
    */
   readonly untilCaughtUp: ReplicaChoice | false;
-  readonly budget = new PageBudget(PAGES_BYTES_MAX);
+  readonly budget: PageBudget;
+  /** How many pages of the copy are being read now. */
+  copyPages = 0;
   readonly copies: CopyReader;
   readonly latest: LatestChanges;
   readonly all: AllChanges;
@@ -166,6 +171,9 @@ export class LeaseRuns {
     this.reporter = reporter;
     this.reading = reading;
     this.untilCaughtUp = untilCaughtUp;
+    const ranges = context.targetSide.ranges.list.length;
+    this.budget = new PageBudget(Math.max(PAGES_BYTES_LEAST, ranges * PAGES_BYTES_A_RANGE));
+    if (ranges >= RANGES_MANY) context.slots.dispatcher.filling.expectsMore = () => this.copyPages > 0;
     this.copies = new CopyReader(context);
     this.latest = new LatestChanges(context);
     this.all = new AllChanges(context);

@@ -11,7 +11,7 @@
  * settles the rest. A document is settled with all of its claims at once, whichever units they belong to.
  *
  * The names of all documents in doubt are in memory at once. These documents are those of the pages in flight, whose
- * bytes PAGES_BYTES_MAX of run-leases.ts limits. Even an empty document has 230 bytes on the wire, so there are at most
+ * bytes `LeaseRuns.budget` limits. Even an empty document has 230 bytes on the wire, so with up to 256 ranges there are at most
  * 36,000 documents in doubt.
  */
 import { mapKey } from '../../documents/hash.ts';

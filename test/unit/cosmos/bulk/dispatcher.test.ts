@@ -32,6 +32,62 @@ describe('dispatcher: a range', () => {
     expect(lab.timers).toBe(0);
   });
 
+  test('more is expected -> a small batch waits until it is worth a request, until no more comes, or for 500 ms', async () => {
+    const lab = new Lab();
+    let isExpecting = true;
+    lab.dispatcher.filling.expectsMore = () => isExpecting;
+    const run = lab.dispatcher.run(lab.stop.signal);
+    const sent = (): number[] => lab.requests.splice(0).map(({ numbers }) => numbers.length);
+    for (let i = 0; i < 31; i += 1) lab.add();
+    await settled();
+    expect([sent(), reasons(lab.dispatcher.waits())]).toEqual([[], ['filling']]);
+    lab.add();
+    await settled();
+    expect(sent()).toEqual([32]);
+    lab.add();
+    await lab.advance(490);
+    expect(sent()).toEqual([]);
+    await lab.advance(20);
+    expect(sent()).toEqual([1]);
+    lab.add();
+    await lab.advance(100);
+    isExpecting = false;
+    await lab.advance(10);
+    expect(sent()).toEqual([1]);
+    isExpecting = true;
+    lab.add();
+    await settled();
+    expect(sent()).toEqual([]);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect([lab.dispatcher.unfinished, lab.timers]).toEqual([0, 0]);
+  });
+
+  test('128 batches in flight -> a small one waits for a reply, or 500 ms; a full one does not', async () => {
+    const lab = new Lab();
+    lab.known = lab.actual = Array.from({ length: 131 }, (_, n) => n);
+    const run = lab.dispatcher.run(lab.stop.signal);
+    for (let range = 0; range < 128; range += 1) lab.add(range);
+    await settled();
+    expect(lab.requests).toHaveLength(128);
+    lab.add(128);
+    for (let i = 0; i < 100; i += 1) lab.add(129);
+    await lab.advance(10);
+    expect(lab.requests.map(({ numbers }) => numbers.length).slice(128)).toEqual([100]);
+    for (const request of lab.requests.splice(0, 2)) request.reply(done(request));
+    await lab.advance(10);
+    expect(lab.requests.map(({ numbers }) => numbers.length).slice(127)).toEqual([1]);
+    lab.add(130);
+    await lab.advance(480);
+    expect(lab.requests).toHaveLength(128);
+    await lab.advance(40);
+    expect(lab.requests).toHaveLength(129);
+    for (const request of lab.requests.splice(0)) request.reply(done(request));
+    lab.dispatcher.drain();
+    await run;
+    expect(lab.timers).toBe(0);
+  });
+
   test('throttled -> rests as long as the service asks, and no other range rests', async () => {
     const lab = new Lab({ governor: 'real' });
     lab.known = lab.actual = [0, 32];
@@ -437,6 +493,7 @@ test('dispatcher: random replies, splits and aborts -> each operation gets its o
         },
       });
       const { random, dispatcher } = lab;
+      dispatcher.filling.expectsMore = () => random.below(2) === 0;
       const run = dispatcher.run(lab.stop.signal);
       const ended = run.then(
         () => 'drained',
