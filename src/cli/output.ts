@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { safeStringify } from '../lib/json/json.ts';
 import { printable } from '../lib/json/printable.ts';
 import { createLog, type Log } from '../lib/log.ts';
+import { fillLines } from '../report/format.ts';
 import type { RenderLine, Reporter, Result } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';
 import type { Live } from './live.ts';
@@ -42,6 +43,13 @@ export interface OutputOptions {
  */
 const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 
+/** Below `why` and `now`. */
+const REASON_INDENT = '       ';
+/** A message is not broken for a terminal that is narrower. */
+const COLUMNS_MIN = 40;
+/** A line of the Azure CLI. */
+const PASTED = /\baz (?:cosmosdb|rest)\b/;
+
 export class Output implements Reporter {
   readonly log: Log;
   readonly #options: OutputOptions;
@@ -68,7 +76,7 @@ export class Output implements Reporter {
     const { json, quiet, stderr } = this.#options;
     if (quiet) return;
     if (json) this.#messages.info(text);
-    else stderr.write(`${printable(text)}\n`);
+    else stderr.write(`${this.#fit(printable(text))}\n`);
   }
 
   progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void {
@@ -132,13 +140,24 @@ export class Output implements Reporter {
     const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
     const details =
       problems.length > 1
-        ? problems.map((problem) => `- ${problem.message}\n${reasons(problem.why, problem.hint)}`)
-        : [reasons(why, hint)];
+        ? problems.map((problem) => `- ${problem.message}\n${this.#reasons(problem.why, problem.hint)}`)
+        : [this.#reasons(why, hint)];
     if (verbose) details.push(`${dissect(thrown)}\n`);
     stderr.write(`${head} ${printable(`${message}\n${details.join('')}`)}`);
   }
-}
 
-function reasons(why: string, hint: string): string {
-  return `  why  ${why}\n  now  ${hint}\n`;
+  #reasons(why: string, hint: string): string {
+    const indented = (text: string): string => this.#fit(text, REASON_INDENT);
+    return `  why  ${indented(why)}\n  now  ${indented(hint)}\n`;
+  }
+
+  /** Breaks a message between words to fit a terminal. A log gets it whole, and so does a command that is to be pasted. */
+  #fit(text: string, indent = ''): string {
+    const { isTTY, columns } = this.#options.stderr;
+    if (isTTY !== true || columns === undefined || columns < COLUMNS_MIN || PASTED.test(text)) return text;
+    return text
+      .split('\n')
+      .flatMap((line) => fillLines(line.split(' '), columns - indent.length))
+      .join(`\n${indent}`);
+  }
 }

@@ -40,6 +40,7 @@ export const status: Command<typeof OPTIONS> = {
       refuseReport(report);
     }
     const { readStatus } = await import('../report/status/read-status.ts');
+    const { leadsBack } = await import('../spec/turns/settings-of-turn.ts');
     const { renderStatus } = await import('../report/status/status.ts');
     return inTurn(context, 'newest', async (turned) => {
       const { options, clock, out } = turned;
@@ -52,7 +53,10 @@ export const status: Command<typeof OPTIONS> = {
         ledger.backup(options.backup);
         out.note(`the ledger was copied to ${options.backup}`);
       }
-      const result = { json: { ...shown }, text: renderStatus(shown, clock.now()) };
+      const result = {
+        json: { ...shown },
+        text: renderStatus(shown, clock.now(), leadsBack(turned.turn ?? 0)),
+      };
       if (report === undefined) return result;
       const { writeWatchPage } = await import('../report/status/report-file.ts');
       const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');

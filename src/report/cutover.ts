@@ -4,7 +4,15 @@ import { formatCount, pluralize } from '../lib/counting.ts';
 import type { ProofBasis, Repaired } from '../state/journal.ts';
 import { AfterCommitError, MismatchError, type CosmigError } from '../lib/errors.ts';
 import { failedAfterCommit } from '../spec/refusals.ts';
-import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type TextRow } from './format.ts';
+import {
+  elideCommonPrefix,
+  formatDuration,
+  formatTime,
+  isoTime,
+  table,
+  wrapRow,
+  type TextRow,
+} from './format.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
 
@@ -52,12 +60,15 @@ export function cutoverText({
   lateWrites,
 }: CutoverResult): string {
   const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
+  const proven = proof === null ? [] : wrapRow(['proof', proofText(proof)]);
+  const fixed = repaired.documents === 0 ? [] : wrapRow(['repaired', repairedText(repaired)]);
   return table([
     ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],
-    ...(proof === null ? [] : ([['proof', proofText(proof)]] as const)),
-    ...(repaired.documents === 0 ? [] : ([['repaired', repairedText(repaired)]] as const)),
+    ...proven,
+    ...fixed,
+    // A setting may be JSON, which is easier to compare in one piece.
     ...settings.flatMap(settingRows),
-    ['late writes', late.length === 0 ? 'none' : `NOT REPLICATED: ${late.join('; ')}`],
+    ...wrapRow(['late writes', late.length === 0 ? 'none' : `NOT REPLICATED: ${late.join('; ')}`]),
   ]);
 }
 

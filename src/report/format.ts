@@ -12,6 +12,24 @@ export function table(rows: readonly TextRow[]): string {
   return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
 }
 
+/** The width of the column of values in a screen of 80 columns. A path has no blanks and is never broken. */
+const VALUE_COLUMNS = 59;
+
+/**
+ * The blanks at which a value may be broken: not after a digit, so that a number stays on one line with its unit or
+ * noun; not within the name of a command.
+ */
+const BREAKS = /(?<!\d|\bcosmig) /;
+
+/**
+ * Breaks a row that is too wide: the first row keeps the name, the rows below have none. `shown`: what becomes of a text
+ * before the operator reads it.
+ */
+export function wrapRow([name, value]: TextRow, shown: (text: string) => string = (text) => text): TextRow[] {
+  const words = value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS);
+  return fillLines(words, VALUE_COLUMNS, shown).map((line, at) => [at === 0 ? name : '', line]);
+}
+
 /**
  * Returns the row about integers beyond 2^53, which a double cannot distinguish from their neighbours; no row if no
  * such integer was read. Whether an account keeps them exactly is not known (fact SVC-44).
@@ -86,14 +104,22 @@ export function wrapText(text: string, columns: number): string[] {
   );
 }
 
-/** Joins words to lines of at most `columns`. A word that is longer than a line gets a line of its own. */
-export function fillLines(words: readonly string[], columns: number): string[] {
+/**
+ * Joins words to lines of at most `columns`. A word that is longer than a line gets a line of its own. `shown`: what
+ * becomes of a line before it is read, which may make it longer.
+ */
+export function fillLines(
+  words: readonly string[],
+  columns: number,
+  shown: (text: string) => string = (text) => text,
+): string[] {
   const [first = '', ...others] = words;
   const lines = [first];
   for (const word of others) {
     const line = lines.at(-1) ?? '';
-    if (line.length + 1 + word.length > columns) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
+    const longer = `${line} ${word}`;
+    if (shown(longer).length > columns) lines.push(word);
+    else lines[lines.length - 1] = longer;
   }
   return lines;
 }

@@ -47,6 +47,8 @@ export interface SideReport {
   readonly allowedRu: number | null;
   /** RU/s of the container; null: it has none of its own. */
   readonly containerRu: number | null;
+  /** The paths of the partition key of the container; absent in reports of an older cosmig. */
+  readonly keyPaths?: readonly string[];
   /** How long the requests took; absent in reports of an older cosmig. */
   readonly durations?: DurationCounts;
   /** Requests without a reply yet; absent in reports of an older cosmig. */

@@ -190,6 +190,7 @@ function reportOf({ governor, facts, ranges, requests }: Side): SideReport {
     throttled: governor.throttled,
     allowedRu: governor.budget.rate ?? null,
     containerRu: ruOf(facts.throughput) ?? null,
+    keyPaths: facts.keyPaths,
     durations: governor.durations.current,
     requests: requests.inFlight.now,
     ranges: ranges.list.map(({ id, min, max }) => {

@@ -35,7 +35,10 @@ export const STATUS = is.object({
   source: is.text('DB/CONTAINER'),
   target: is.text('DB/CONTAINER'),
   endpoints: is.object({ source: is.text(), target: is.text() }),
-  partitionKey: is.list(is.text('key path')),
+  partitionKey: is.list(
+    is.text('key path'),
+    'of the container to which data moves; on the way back, empty until a run has seen that container',
+  ),
   began: is.time('when the ledger was created'),
   ranges: is.list(
     is.object({

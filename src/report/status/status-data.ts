@@ -2,6 +2,7 @@
 import { describeChange } from '../../state/source-change.ts';
 import { isSwitch } from '../../state/runs.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Overview } from '../../state/reading/overview.ts';
 import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
@@ -48,7 +49,7 @@ export function buildStatus(
     source,
     target,
     endpoints: { source: sourceEndpoint, target: targetEndpoint },
-    partitionKey: textsIn(migration.pinned.partitionKey),
+    partitionKey: keyOf(overview, turns),
     began: isoTime(migration.createdAtMs),
     ranges: leases.map(({ rangeId, min, max, phase, documents, sweepPending }) => {
       return { id: rangeId, min, max, phase, documents, sweepPending };
@@ -77,6 +78,15 @@ export function buildStatus(
     turns === null ? null : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven) }, nowMs);
   const next = adviseWayBack(wayBack) ?? adviseNext(status, overview.adoption);
   return { ...status, wayBack, next };
+}
+
+/**
+ * Returns the key of the container to which this turn moves data. The settings name the key of the migration's target. On
+ * the way back, the key is that of the first source, which only a run has seen: it is empty until one has reported it.
+ */
+function keyOf({ migration, lastRun }: Overview, turns: Turns | null): readonly string[] {
+  if (turns === null || !leadsBack(turns.shown.number)) return textsIn(migration.pinned.partitionKey);
+  return lastRun?.report?.target.keyPaths ?? [];
 }
 
 /** Returns what makes a return unsafe since the last comparison of all documents. */

@@ -1,29 +1,28 @@
 /** The status of a migration as one screen of text, 80 columns wide. The last line names what to do next. */
 import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
 import {
-  fillLines,
   formatAge,
   formatDuration,
   formatPercent,
   formatTime,
   longIntegerRows,
   table,
+  wrapRow,
   type TextRow,
 } from '../format.ts';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 import { wayBackRows } from './way-back.ts';
 
-/** The width of the column of values. A path has no blanks and is never broken, so it may be wider. */
-const VALUE_COLUMNS = 59;
-
-export function renderStatus(status: Status, nowMs: number): string {
+/** Renders a status. `isBack`: its turn leads back, so that source and target are swapped in the text later. */
+export function renderStatus(status: Status, nowMs: number, isBack = false): string {
   const { ranges } = status;
   const rows: TextRow[] = [
     ['migration', status.migration],
     ['ledger', status.ledger],
-    ['partition key', status.partitionKey.join(', ')],
+    ['partition key', keyText(status)],
     ['phase', status.phase],
     ['running', runningText(status, nowMs)],
     ...lastRunRows(status, nowMs),
@@ -44,19 +43,12 @@ export function renderStatus(status: Status, nowMs: number): string {
     ...rangeRows(ranges, ({ phase }) => phase !== 'tail'),
     ['next', status.next],
   ];
-  return table(rows.flatMap(wrapped));
+  return table(rows.flatMap((row) => wrapRow(row, isBack ? swapWords : undefined)));
 }
 
-/**
- * The blanks at which a value may be broken: not after a digit, so that a number stays on one line with its unit or
- * noun.
- */
-const BREAKS = /(?<!\d) /;
-
-/** Breaks a row that is too wide: the first row keeps the name, the rows below have none. */
-function wrapped([name, value]: TextRow): TextRow[] {
-  const words = value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS);
-  return fillLines(words, VALUE_COLUMNS).map((line, at) => [at === 0 ? name : '', line]);
+/** The key is unknown on the way back until a run has seen the container to which it leads. */
+function keyText({ partitionKey }: Status): string {
+  return partitionKey.length === 0 ? 'that of the target' : partitionKey.join(', ');
 }
 
 function runningText({ running, lastRun }: Status, nowMs: number): string {

@@ -50,7 +50,10 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect(await move.documents(source)).toEqual(await move.documents(target));
 
   const unproven = (await typed(move, 'status')).stdout;
-  expect(unproven).toMatch(/^return now +would be refused: no clean cosmig verify --reverse is on record$/m);
+  expect(unproven).toMatch(/^return now +would be refused: no clean cosmig verify --reverse is on\s+record$/m);
+  expect(unproven).toMatch(/^partition key +\/customerId$/m);
+  const wide = unproven.split('\n').filter((line) => line.length > 80 && !line.startsWith('ledger '));
+  expect(wide).toEqual([]);
   const inUse = pageOf(move);
   expect([inUse['name'], inUse['stage']]).toEqual([' shop/by-tenant -&gt; shop/orders ', 'Way back']);
   expect(inUse['back']).toContain(
@@ -65,7 +68,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
   const proven = (await typed(move, 'status')).stdout;
   expect(proven).toMatch(/^return now +should succeed; the last cutover stopped writers for [\d.]+ s$/m);
-  expect(proven).toMatch(/^next +cosmig reverse replicates what has changed since; run cosmig\s+rollback/m);
+  expect(proven).toMatch(/^next +cosmig reverse replicates what has changed since; run\s+cosmig rollback/m);
   expect(pageOf(move)['back']).toContain('A return should succeed now');
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('committed: the source is in use')]);

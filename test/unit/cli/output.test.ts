@@ -4,8 +4,8 @@ import { Output } from '../../../src/cli/output.ts';
 import { printable } from '../../../src/lib/json/printable.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
-function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) {
-  const { json = false, quiet = false, isLive = false } = more;
+function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean; columns?: number } = {}) {
+  const { json = false, quiet = false, isLive = false, columns } = more;
   const clock = new VirtualClock();
   let stdout = '';
   let stderr = '';
@@ -13,7 +13,10 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
   const live = { show: (lineOf: RenderLine) => lines.push(lineOf(40)), hide: () => lines.push(null) };
   const out = new Output({
     stdout: { write: (text: string) => (stdout += text) },
-    stderr: { write: (text: string) => (stderr += text) },
+    stderr: {
+      write: (text: string) => (stderr += text),
+      ...(columns === undefined ? {} : { isTTY: true, columns }),
+    },
     clock,
     json,
     quiet,
@@ -108,5 +111,37 @@ describe('a hostile text, as from the id of a document', () => {
     const [line] = lines;
     expect(line).toHaveLength(40);
     expect(line).toBe(SHOWN.repeat(3).slice(0, 40));
+  });
+});
+
+describe('a message that is wider than the terminal', () => {
+  const LONG = 'another process holds the ledger, so this one cannot write to it now';
+
+  test('a note -> broken between words', () => {
+    const { out, said } = open({ columns: 40 });
+    out.note(LONG);
+    expect(said()).toBe('another process holds the ledger, so\nthis one cannot write to it now\n');
+  });
+
+  test('a failure -> its reasons stay in their column', () => {
+    const { out, said } = open({ columns: 40 });
+    const failed = { exitCode: 6, code: 'service', message: 'm', why: LONG, hint: 'wait', problems: [] };
+    out.failure('verify', failed, new Error('m'));
+    expect(said()).toBe(
+      'cosmig: m\n  why  another process holds the ledger,\n       so this one cannot write to it\n       now\n  now  wait\n',
+    );
+  });
+
+  test('a command of the Azure CLI -> one line, to be pasted', () => {
+    const { out, said } = open({ columns: 40 });
+    const line = 'create it: az cosmosdb sql database create --account-name a --name shop';
+    out.note(line);
+    expect(said()).toBe(`${line}\n`);
+  });
+
+  test('a log -> one line', () => {
+    const { out, said } = open();
+    out.note(LONG);
+    expect(said()).toBe(`${LONG}\n`);
   });
 });
