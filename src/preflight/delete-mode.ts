@@ -47,4 +47,4 @@ const MISSING = {
   },
 } as const;
 
-const RECONCILED = 'deletes are found by comparing both sides: verify --repair, and the cutover';
+const RECONCILED = 'deletes are found by comparing both sides: cosmig verify --repair, and cosmig cutover';

@@ -357,8 +357,8 @@ function closeAsOneFile(database: Database): void {
 export function refuseMissingLedger(path: string): void {
   if (existsSync(path)) return;
   throw new LedgerError(`there is no ledger at ${path}`, {
-    why: 'no migration has used this path, or the file was moved',
-    hint: 'check --ledger and the working directory; cosmig copy begins a migration',
+    why: 'no cosmig copy has begun it, or the file was moved',
+    hint: 'run cosmig copy first, or check --ledger and the working directory',
   });
 }
 

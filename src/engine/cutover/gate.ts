@@ -45,8 +45,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   const cleanMs = lastCleanMs();
   if (cleanMs === null) {
     throw new NotReadyError('no clean verification on record', {
-      why: 'a cutover needs a cosmig verify that ended clean, with this spec and these containers, and no later one that found differences',
-      hint: 'run cosmig verify while cosmig tail runs, or cosmig verify --repair without a tail; then run cosmig cutover',
+      why: 'it needs a cosmig verify that found both sides equal, with these settings and containers, and no later one that found differences',
+      hint: 'run cosmig verify while cosmig tail runs, or cosmig verify --repair while it does not run; then run cosmig cutover',
     });
   }
   announceComparison(context, options);

@@ -18,6 +18,9 @@ import { errorForVerdict, type Replicator } from '../verify-error.ts';
 import { writeReport } from '../verify-report-file.ts';
 import { unfinishedJson, verifyJson, verifyText } from '../verify.ts';
 
+const NO_TAIL =
+  'documents wait to be replicated, and no cosmig tail is running: start it in another terminal, or press Ctrl-C and run cosmig verify --repair';
+
 /** The options of a comparison, as the operator or the demo chooses them. */
 export interface VerifyOrder {
   readonly level: 'count' | 'digest';
@@ -63,6 +66,8 @@ async function runIt(
   };
   const show = progressShower(context);
   let hasBegun = false;
+  // A repair replicates by itself. Nothing else does while no tail runs, so the wait would last until the deadline.
+  let mayNameTail = !repair;
   let reportError: CosmigError | undefined;
   let proofMs: number | null = null;
   const compare = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
@@ -77,6 +82,10 @@ async function runIt(
         hasBegun = true;
         observer?.onCompare(progress);
         show(progress);
+        if (mayNameTail && progress.waitsFor !== null) {
+          mayNameTail = false;
+          if (!Ledger.isRunning(spec.ledger)) out.note(NO_TAIL);
+        }
       },
       onVerdict: (found, about) => {
         ({ proofMs } = about);

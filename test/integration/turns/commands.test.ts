@@ -44,13 +44,20 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   await target.items.create({ id: 'new', customerId: 'c1', tenantId: 't1' });
   await target.item('o3', 't0').delete();
+  const tooEarly = await cosmig(move, 'verify', '--reverse');
+  expect([tooEarly.code, tooEarly.stderr]).toEqual([
+    7,
+    expect.stringContaining('run cosmig reverse first, or check --ledger'),
+  ]);
   const reverse = await cosmig(move, 'reverse', '--until-caught-up', '--json');
   expect([reverse.code, reverse.stderr]).toEqual([0, expect.anything()]);
   expect(JSON.parse(reverse.stdout)).toMatchObject({ command: 'reverse', complete: true });
   expect(await move.documents(source)).toEqual(await move.documents(target));
 
   const unproven = (await typed(move, 'status')).stdout;
-  expect(unproven).toMatch(/^return now +would be refused: no clean cosmig verify --reverse is on\s+record$/m);
+  expect(unproven).toMatch(
+    /^return now +would be refused: no clean cosmig verify --reverse is on\s+record$/m,
+  );
   expect(unproven).toMatch(/^partition key +\/customerId$/m);
   const wide = unproven.split('\n').filter((line) => line.length > 80 && !line.startsWith('ledger '));
   expect(wide).toEqual([]);
@@ -64,6 +71,13 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   // What cosmig itself has written to the source since is not a late write.
   const again = await cosmig(move, 'cutover', ...SWITCH);
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('committed already')]);
+  await target.items.upsert({ id: 'new', customerId: 'c1', tenantId: 't1', total: 2 });
+  const alone = await cosmig(move, 'verify', '--reverse', '--deadline', '1s');
+  expect([alone.code, alone.stderr]).toEqual([
+    3,
+    expect.stringMatching(/no cosmig reverse is running: .* run cosmig verify --reverse --repair$/m),
+  ]);
+  expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
   const verify = await cosmig(move, 'verify', '--reverse');
   expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
   const proven = (await typed(move, 'status')).stdout;
