@@ -194,7 +194,7 @@ function resumed(store: PlanStore, parts: PlanPassParts): BegunPass | null {
     parts.say(`starting again: the plan started at ${at} was of other candidates or another sample`);
     return null;
   }
-  parts.say(`resuming the plan started at ${at}`);
+  parts.say(`resuming the plan started at ${at} with what it has read; --fresh measures again`);
   return begun;
 }
 

@@ -73,7 +73,7 @@ function caption({ result: { data } }: CandidateView): string {
     levels.length < 2
       ? ''
       : ` Values by level: ${levels.map(({ estimate }) => countText(estimate)).join(', ')}.`;
-  return `${top}Half of all values have at most ${pluralize(items.p50, 'document')}, 99 % at most ${countText(items.p99)}, the fullest ${countText(items.max)}. As uneven as ${countText(data.effectiveKeys)} values of equal size.${perLevel}`;
+  return `${top}Half of all values have at most ${pluralize(items.p50, 'document')}, 99 % at most ${countText(items.p99)}, the fullest ${countText(items.max)}. They spread the documents as ${countText(data.effectiveKeys)} values of equal size would.${perLevel}`;
 }
 
 export function partitionBalance(views: readonly CandidateView[]): Markup {

@@ -130,5 +130,7 @@ function sentence({ source, target }: Both, { what, fullest }: Words): string {
       ? `${most}, together with ${pluralize(fullestOf - 1, 'other')} that was split off`
       : most;
   };
-  return `The ${fullest} partition has ${shareIn(source)} of the ${what} before, ${shareIn(target)} after.`;
+  // Fewer partitions have larger shares, so a share alone does not show which side is more even.
+  const even = ({ bars }: Amounts): string => `(even: ${formatShare(1 / Math.max(1, bars.length))})`;
+  return `The ${fullest} partition has ${shareIn(source)} of the ${what} before ${even(source)}, ${shareIn(target)} after ${even(target)}.`;
 }
