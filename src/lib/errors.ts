@@ -161,7 +161,7 @@ export class CanceledError extends CosmigError {
     const { why, exitCode } = STOPS[signal];
     super(`stopped by ${signal}`, {
       why: `${why}, and the work was left in a state that can be resumed`,
-      hint: 'run the same command again to go on',
+      hint: 'run the same command again to resume',
       ...parts,
     });
     this.exitCode = exitCode;

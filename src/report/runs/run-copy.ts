@@ -8,18 +8,24 @@ import { withMetrics } from '../metrics/during.ts';
 import { progressShower } from './compare-progress.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
+/** The phase of a finished copy is that of a tail, which does not run yet. */
+const NEXT =
+  'next: cosmig tail replicates what has changed since; run cosmig verify meanwhile to compare both sides';
+
 export async function runCopy(
   context: SpecContext,
   { observer, adoptsTarget }: { readonly observer?: RunObserver | undefined; readonly adoptsTarget: boolean },
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
-  return withMetrics(context, 'copy', async () =>
-    runWithProgress(context, {
+  let isDone = false;
+  return withMetrics(context, 'copy', async () => {
+    const result = await runWithProgress(context, {
       command: 'copy',
       observer,
       run: async (parts) => {
         const snapshot = await run('copy', { ...parts, adoptsTarget });
+        isDone = true;
         if (!snapshot.sweepPending) return snapshot;
         const { completeAdoption, isComparisonDue } = await import('../../workflows/adopt.ts');
         if (!isComparisonDue(parts.spec.ledger)) return snapshot;
@@ -27,6 +33,7 @@ export async function runCopy(
         const isEqual = await completeAdoption({ ...parts, onSnapshot }, progressShower(context));
         return { ...snapshot, sweepPending: !isEqual };
       },
-    }),
-  );
+    });
+    return result === undefined || !isDone ? result : { ...result, aside: NEXT };
+  });
 }

@@ -33,7 +33,7 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
     ['dead letters', lettersText(status)],
     ['deletes', deletesText(status)],
     ['proof', proofText(status, nowMs)],
-    ...cutoverRows(status, nowMs),
+    ...cutoverRows(status, nowMs, isBack ? 'rollback' : 'cutover'),
     ...wayBackRows(status, nowMs),
     [
       'ranges',
@@ -147,7 +147,7 @@ function proofText({ proof, verifying }: Status, nowMs: number): string {
 
 const LATE_WRITES_MAX = 8;
 
-function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
+function cutoverRows({ cutover }: Status, nowMs: number, name: 'cutover' | 'rollback'): TextRow[] {
   if (cutover === null) return [];
   const { state, at, stoppedSince, stoppedMs, why, lateWrites } = cutover;
   const since = stoppedSince === null ? null : `writers stopped ${ago(stoppedSince, nowMs)}`;
@@ -155,7 +155,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
     case 'backed out': {
       // `stoppedSince` is set if the cutover has failed to run --on-abort, or has never called it.
       const stopped = since === null ? '' : `; ${since}, and writers have NOT been re-enabled by cosmig`;
-      return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'reason unknown'}${stopped}`]];
+      return [[name, `backed out ${ago(at, nowMs)}: ${why ?? 'reason unknown'}${stopped}`]];
     }
     case 'committed': {
       const stopped = stoppedMs === null ? '' : `, writers were stopped for ${formatDuration(stoppedMs)}`;
@@ -164,14 +164,14 @@ function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
       const others = more > 0 ? ` and ${formatCount(more)} more` : '';
       const late: TextRow[] =
         ids.length === 0 ? [] : [['LATE WRITES', `not replicated: ${ids.join(', ')}${others}`]];
-      return [['cutover', `committed ${ago(at, nowMs)}${stopped}`], ...late];
+      return [[name, `committed ${ago(at, nowMs)}${stopped}`], ...late];
     }
     case 'in progress':
-      return [['cutover', since ?? 'has passed its gate']];
+      return [[name, since ?? 'has passed its gate']];
     case 'interrupted':
       return [
         [
-          'cutover',
+          name,
           since === null
             ? 'crashed before writers were stopped'
             : `crashed before its commit; ${since}, and may still be stopped`,

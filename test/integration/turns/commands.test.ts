@@ -22,7 +22,8 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   const { source, target } = move;
   for (let n = 0; n < 30; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 3}` });
-  expect((await cosmig(move, 'copy')).code).toBe(0);
+  const copied = await cosmig(move, 'copy');
+  expect([copied.code, copied.stderr]).toEqual([0, expect.stringMatching(/^next: cosmig tail /m)]);
   expect((await cosmig(move, 'verify')).code).toBe(0);
 
   const early = await cosmig(move, 'reverse', '--until-caught-up');
@@ -89,6 +90,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   await source.items.create({ id: 'newer', customerId: 'c2', tenantId: 't2' });
 
   const returned = (await typed(move, 'status')).stdout;
+  expect(returned).toMatch(/^rollback +committed /m);
   expect(returned).toMatch(/^way back +to the target, until/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
