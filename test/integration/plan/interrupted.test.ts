@@ -177,7 +177,8 @@ test.each([[[]], [['--exact']]])(
     };
     const codes: number[] = [];
     let last: Ran | undefined;
-    while (codes.at(-1) !== 0 && codes.length < 20) {
+    // On a busy machine most of a second is the start of the process.
+    while (codes.at(-1) !== 0 && codes.length < 60) {
       last = await plan(...TYPED, ...argv, '--for', '1s');
       codes.push(last.code);
     }
@@ -185,7 +186,7 @@ test.each([[[]], [['--exact']]])(
     expect(codes.slice(0, -1).every((code) => code === 8)).toBe(true);
     expect(figuresOf(last ?? { stdout: '{}' })).toEqual(whole);
   },
-  60_000,
+  120_000,
 );
 
 test.each([

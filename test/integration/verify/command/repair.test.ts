@@ -87,7 +87,7 @@ test('verify --repair: application writes and deletes, deletes not reported, no 
 }, 120_000);
 
 /** About six on an idle machine. */
-const RUNS_MAX = 24;
+const RUNS_MAX = 48;
 
 test('verify --repair: each run too short for a comparison -> a later run finishes', async () => {
   await using move = await Move.open({ settings: { pageBytes: 2000 }, source: AMPLE, target: AMPLE });
