@@ -58,13 +58,7 @@ const CACHE_KIB = 4096;
  * The tables that are checked whenever a command opens the ledger only to read it, because such commands rely on them.
  * All are small.
  */
-const TABLES_OF_READERS = [
-  'migration',
-  'leases',
-  'source_session_tokens',
-  'target_session_tokens',
-  'counters',
-] as const;
+const TABLES_OF_READERS = ['migration', 'leases', 'session_tokens', 'counters'] as const;
 
 export interface OpenLedger {
   readonly path: string;
@@ -112,8 +106,8 @@ export class Ledger {
     this.runs = new RunStore(database, transactions);
     this.history = new HistoryStore(database, transactions);
     this.leases = new LeaseStore(database, transactions);
-    this.tokens = new TokenStore(database, 'source_session_tokens');
-    this.targetTokens = new TokenStore(database, 'target_session_tokens');
+    this.tokens = new TokenStore(database, 'source');
+    this.targetTokens = new TokenStore(database, 'target');
     this.rows = new RowStore(database);
     this.letters = new LetterStore(database, transactions);
     this.counters = new CounterStore(database);

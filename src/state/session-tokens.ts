@@ -1,6 +1,7 @@
 /**
  * Owns the newest known session token of each range. With the tokens of the source, a point read in this or a later run
  * never sees an older state than earlier reads. With the tokens of the target, a comparison sees every committed write.
+ * Invariant: the row of a side has the newest token of every range that was ever kept.
  */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { text } from '../lib/sqlite/column.ts';
@@ -8,28 +9,42 @@ import type { Columns } from '../lib/sqlite/column.ts';
 
 export interface SessionToken {
   readonly rangeId: string;
+  /** `<range>:<what was seen of it>`. It contains no comma. */
   readonly token: string;
 }
 
 export class TokenStore {
+  readonly #side: 'source' | 'target';
   readonly #sql;
+  /**
+   * The tokens by range, read when the first one is kept; only this process changes them. A transaction that is rolled back
+   * leaves newer tokens here than in the file. They are true as well: they say what was seen.
+   */
+  #newest: Map<string, string> | undefined;
 
-  constructor(database: Database, table: 'source_session_tokens' | 'target_session_tokens') {
+  constructor(database: Database, side: 'source' | 'target') {
+    this.#side = side;
     this.#sql = {
       keep: database.prepare(
-        `INSERT INTO ${table} (range_id, token) VALUES (@rangeId, @token)
-         ON CONFLICT (range_id) DO UPDATE SET token = @token WHERE token <> @token`,
+        `INSERT INTO session_tokens (side, tokens) VALUES (?, ?)
+         ON CONFLICT (side) DO UPDATE SET tokens = excluded.tokens`,
       ),
-      all: database.prepare<[], Columns>(`SELECT range_id, token FROM ${table} ORDER BY range_id`),
+      get: database.prepare<[string], Columns>('SELECT tokens FROM session_tokens WHERE side = ?'),
     };
   }
 
-  /** Stores a token, which the caller knows to be newer. Called inside a transaction of units.ts; opens none. */
-  keep({ rangeId, token }: SessionToken): void {
-    this.#sql.keep.run({ rangeId, token });
+  /** Stores tokens, which the caller knows to be newer. Called inside a transaction of units.ts; opens none. */
+  keep(tokens: readonly SessionToken[]): void {
+    if (tokens.length === 0) return;
+    this.#newest ??= new Map(this.all().map(({ rangeId, token }) => [rangeId, token]));
+    for (const { rangeId, token } of tokens) this.#newest.set(rangeId, token);
+    this.#sql.keep.run(this.#side, [...this.#newest.values()].join(','));
   }
 
   all(): SessionToken[] {
-    return this.#sql.all.all().map((row) => ({ rangeId: text(row, 'range_id'), token: text(row, 'token') }));
+    const row = this.#sql.get.get(this.#side);
+    if (row === undefined) return [];
+    const tokens = text(row, 'tokens').split(',');
+    return tokens.map((token) => ({ rangeId: token.slice(0, token.indexOf(':')), token }));
   }
 }

@@ -128,7 +128,7 @@ export class UnitStore {
   intend(intents: readonly Intent[], { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {
       for (const intent of intents) this.#intend(intent);
-      for (const token of tokens) this.#parts.tokens.keep(token);
+      this.#parts.tokens.keep(tokens);
     });
   }
 
@@ -142,8 +142,8 @@ export class UnitStore {
   ): void {
     this.#parts.transactions.run(() => {
       for (const commit of commits) this.#commit(commit);
-      for (const token of tokens) this.#parts.tokens.keep(token);
-      for (const token of targetTokens) this.#parts.targetTokens.keep(token);
+      this.#parts.tokens.keep(tokens);
+      this.#parts.targetTokens.keep(targetTokens);
       for (const [name, delta] of Object.entries(counters)) this.#parts.counters.add(name, delta);
       this.#sql.keepSequence.run(this.#sequence);
     });

@@ -142,7 +142,7 @@ describe('ledger: damage', () => {
     ['a row that another one replaced', 'UPDATE outcomes SET first_sequence = 1 WHERE segment = 3'],
     ['a row that is new', "INSERT INTO overrides VALUES (x'00', x'00', 1)"],
     ['a position', 'UPDATE leases SET lv_position = \'"1"\''],
-    ['a token', "UPDATE source_session_tokens SET token = '0:-1#1'"],
+    ['a token', "UPDATE session_tokens SET tokens = '0:-1#1'"],
     ['an open intent that is gone', 'DELETE FROM claims; DELETE FROM intents'],
     ['a sum that is gone', "DELETE FROM table_sums WHERE name = 'runs'"],
     ['the numbers that rows have had', 'DELETE FROM sqlite_sequence'],
