@@ -31,6 +31,7 @@ import { SourceDocuments } from './apply/source-documents.ts';
 import { RunCounters } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
+import { MappedProperties } from './turn/own-properties.ts';
 
 /** The current state of both containers, and how deletes of the source are found. */
 export interface ContainerPair {
@@ -91,7 +92,8 @@ export async function makeContext(parts: ContextParts): Promise<RunContext> {
     parts;
   const { source, target, deletes } = containers;
   const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
-  const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
+  const own = plan.back === undefined ? undefined : new MappedProperties(ledger);
+  const versions = { plan, kind, ttl, marker: markerOf(spec.deletes), own };
   const open = async (is: SideName): Promise<Side> => {
     const budget = is === 'source' ? spec.sourceBudget : spec.targetBudget;
     const timeoutMs = timing.requestTimeoutMs;

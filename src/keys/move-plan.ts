@@ -41,6 +41,14 @@ export interface BackRules {
 }
 
 /**
+ * Says which derived properties a document had before they were derived, as bits of `Remover.own`. `hashes`: its identity,
+ * as in `Rekey.hashes`.
+ */
+export interface OwnProperties {
+  of(hashes: Uint32Array): number;
+}
+
+/**
  * Says what to take out of a document of one container before it is compared with its counterpart. After the first turn
  * documents are compared in the form that they have where no property is derived: the mover has written a part of
  * the documents in one container, and the application a part of those in the other.

@@ -11,14 +11,13 @@ import { decodeNumber, decodeText, isText, keyStart, keyText } from '../document
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
-import type { Remover } from './remover.ts';
 import { Adder, Edits, spliceDocument, type AddedPath, type DocumentOutput } from '../documents/splice.ts';
 import { assert, must } from '../lib/assert.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache } from './key-cache.ts';
-import type { ComparedForms, MovedKey, MovePlan } from './move-plan.ts';
-import { putValues, removerOf } from './removal.ts';
+import type { ComparedForms, MovedKey, MovePlan, OwnProperties } from './move-plan.ts';
+import { putValues, DerivedRemoval } from './removal.ts';
 import { valueAt, valuesAt } from './row-inputs.ts';
 import type { Path } from './strategies/strategy.ts';
 
@@ -63,6 +62,8 @@ export interface RekeyOptions {
   readonly ttl: TtlMode;
   /** In which forms documents of both sides are compared; absent: in the form that `Rekey` writes. */
   readonly compared?: ComparedForms;
+  /** For a move back: what documents had of their own; absent: nothing. */
+  readonly own?: OwnProperties | undefined;
 }
 
 /** Returns the paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */
@@ -122,7 +123,7 @@ export class Rekey {
   readonly #slot: RowIdentity | undefined;
   readonly #adder: Adder | undefined;
   /** Takes properties out, in a move back; the adder then adds only `ttl`. */
-  readonly #remover: Remover | undefined;
+  readonly #removal: DerivedRemoval | undefined;
   readonly #additionPaths: readonly Path[];
   /** The value for each path that is added or taken out. */
   readonly #additions: Array<Scalar | undefined>;
@@ -134,7 +135,7 @@ export class Rekey {
   #row = 0;
   #nowTs = 0;
 
-  constructor(scan: PageScan, { plan, kind, ttl }: RekeyOptions) {
+  constructor(scan: PageScan, { plan, kind, ttl, own }: RekeyOptions) {
     this.#scan = scan;
     this.#plan = plan;
     this.#kind = kind;
@@ -149,9 +150,9 @@ export class Rekey {
     this.#adder = added.length === 0 ? undefined : new Adder(scan, added);
     this.#added = added.map(() => undefined);
     this.#additions = plan.back === undefined ? this.#added : plan.additionPaths.map(() => undefined);
-    if (plan.back !== undefined) this.#remover = removerOf(scan, plan);
+    if (plan.back !== undefined) this.#removal = new DerivedRemoval(scan, plan, own);
     const expireByDefault = ttl.mode === 'remaining' && ttl.defaultTtl > 0;
-    const isSimple = this.#remover === undefined && !expireByDefault && this.#membersToAdd() !== undefined;
+    const isSimple = this.#removal === undefined && !expireByDefault && this.#membersToAdd() !== undefined;
     this.emptyNodes = isSimple ? (this.#adder?.nodes ?? []) : undefined;
   }
 
@@ -166,7 +167,7 @@ export class Rekey {
     if (this.refusal !== undefined) return 'refused';
     this.#hashSlot(row);
 
-    this.#remover?.plan(row, this.#additions, this.#edits);
+    this.#removal?.plan(row, { hashes: this.hashes, values: this.#additions, edits: this.#edits });
     if (this.#adder !== undefined) {
       if (this.#ttl.mode === 'remaining') {
         const left = this.#secondsLeft(this.#ttl.defaultTtl, nowTs);

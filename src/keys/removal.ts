@@ -9,7 +9,7 @@ import type { Scalar } from '../documents/scalar.ts';
 import type { Edits } from '../documents/splice.ts';
 import { assert, must } from '../lib/assert.ts';
 import { KeyCache } from './key-cache.ts';
-import type { ComparedForm, ComparedForms, MovePlan } from './move-plan.ts';
+import type { ComparedForm, ComparedForms, MovePlan, OwnProperties } from './move-plan.ts';
 import { isSamePath } from './path.ts';
 import type { Addition } from './plan.ts';
 import { valueAt, valuesAt } from './row-inputs.ts';
@@ -17,6 +17,33 @@ import type { Path } from './strategies/strategy.ts';
 
 /** What a plan or a form says of the properties to take out. */
 type Removals = Pick<MovePlan, 'additionPaths' | 'replacedPaths' | 'keptPath' | 'back'>;
+
+/** Takes derived properties out of documents in a move back, except for what each document had of its own. */
+export class DerivedRemoval {
+  readonly #remover: Remover;
+  readonly #own: OwnProperties | undefined;
+
+  constructor(scan: PageScan, plan: Removals, own: OwnProperties | undefined) {
+    this.#remover = removerOf(scan, plan);
+    this.#own = own;
+  }
+
+  /** `hashes`: the identity of the document. Precondition: `edits` is empty. */
+  plan(row: number, { hashes, values, edits }: Removed): void {
+    this.#remover.plan(row, values, edits);
+    // What a document had of its own is looked up only for one that would lose something.
+    const own = edits.count === 0 ? 0 : (this.#own?.of(hashes) ?? 0);
+    if (own === 0) return;
+    edits.clear();
+    this.#remover.plan(row, values, edits, own);
+  }
+}
+
+interface Removed {
+  readonly hashes: Uint32Array;
+  readonly values: ReadonlyArray<Scalar | undefined>;
+  readonly edits: Edits;
+}
 
 /** Returns what takes the properties of a plan out. It needs one value for each of `additionPaths`. */
 export function removerOf(scan: PageScan, plan: Removals): Remover {

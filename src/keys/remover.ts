@@ -1,6 +1,7 @@
 /**
  * Plans the edits that take derived properties out of a document. Invariant: the members that stay keep their bytes and
- * their order, and an object is taken out with its last member only if it lies above a property that is derived.
+ * their order, and an object is taken out with its last member only if it lies above a property that is derived. What a
+ * document had of its own before anything was derived stays.
  */
 import { assert, must } from '../lib/assert.ts';
 import { decodeScalar, isComposite, type Scalar } from '../documents/scalar.ts';
@@ -23,8 +24,13 @@ interface Branch {
   readonly node: number;
   /** The index of the path that ends at this branch; -1: none does. */
   readonly leaf: number;
+  /** The bit of this branch in what a document had of its own; 0: that is not recorded. */
+  readonly bit: number;
   readonly below: Branch[];
 }
+
+/** How many properties and objects above them can be recorded as a document's own. Of others it is not known. */
+const OWN_MAX = 31;
 
 /** The bytes of a member, from its name to the end of its value. */
 interface Member {
@@ -38,6 +44,8 @@ export class Remover {
   /** The nodes of the values that are restored, by path; -1: the path is not restored. */
   readonly #from: readonly number[];
   readonly #branches: Branch[] = [];
+  /** The branches with a bit, each at the number of its bit. */
+  readonly #owned: Branch[] = [];
 
   /** Precondition: the scan looks for all the paths, and no path is the beginning of another. */
   constructor(scan: PageScan, paths: readonly RemovedPath[]) {
@@ -51,20 +59,41 @@ export class Remover {
         let branch = branches.find((other) => other.name === name);
         assert(branch === undefined || (!isLeaf && branch.leaf < 0), 'removed paths do not overlap');
         if (branch === undefined) {
-          branch = { name, node: scan.nodeAt(path.slice(0, i + 1)), leaf: isLeaf ? leaf : -1, below: [] };
+          const node = scan.nodeAt(path.slice(0, i + 1));
+          const isOwned = this.#owned.length < OWN_MAX && !(isLeaf && this.#isReplaced(leaf));
+          const bit = isOwned ? 1 << this.#owned.length : 0;
+          branch = { name, node, leaf: isLeaf ? leaf : -1, bit, below: [] };
           branches.push(branch);
+          if (isOwned) this.#owned.push(branch);
         }
         branches = branch.below;
       });
     });
   }
 
+  /** Whether the value at a path is always another one in the other container, so that no document has it of its own. */
+  #isReplaced(leaf: number): boolean {
+    const { does } = must(this.#paths[leaf], 'a leaf has its path');
+    return does === 'restore' || does === 'respell';
+  }
+
+  /**
+   * Returns which of the properties, and of the objects above them, the document of a row has: a bit for each. Called for
+   * a document from which nothing has to be taken out.
+   */
+  own(row: number): number {
+    let own = 0;
+    for (const { node, bit } of this.#owned) if (this.#scan.start(row, node) !== 0) own |= bit;
+    return own;
+  }
+
   /**
    * Appends the edits for the document of a row. `values` has the derived value for each path; undefined: none can be
-   * derived, so that the property stays if it is there.
+   * derived, so that the property stays if it is there. `own`: what `own` has returned for the document as it was before
+   * anything was derived, and what therefore stays.
    */
-  plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits): void {
-    const job = { row, values, edits };
+  plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits, own = 0): void {
+    const job = { row, values, edits, own };
     const { members } = this.#within(this.#branches, job);
     removeMembers(this.#scan, { row, members, edits });
   }
@@ -88,11 +117,11 @@ export class Remover {
   }
 
   /** Returns the member to take out; `derived` if it is missing and can be derived; undefined if it stays. */
-  #property({ node, leaf }: Branch, { row, values, edits }: Job): Member | 'derived' | undefined {
+  #property({ node, leaf, bit }: Branch, { row, values, edits, own }: Job): Member | 'derived' | undefined {
     const scan = this.#scan;
     const [start, end] = [scan.start(row, node), scan.end(row, node)];
     const { does } = must(this.#paths[leaf], 'a leaf has its path');
-    const value = values[leaf];
+    const value = (own & bit) === 0 ? values[leaf] : undefined;
     if (start === 0) return value === undefined ? undefined : 'derived';
     switch (does) {
       case 'respell':
@@ -111,15 +140,16 @@ export class Remover {
     }
   }
 
-  #object({ node, below }: Branch, job: Job): Member | 'derived' | undefined {
+  #object({ node, bit, below }: Branch, job: Job): Member | 'derived' | undefined {
     const scan = this.#scan;
-    const { row, edits } = job;
+    const { row, edits, own } = job;
     const [start, end] = [scan.start(row, node), scan.end(row, node)];
     // If the object is missing, the members below are missing too, and it would be added with them.
     if (start === 0) return this.#within(below, job).derives ? 'derived' : undefined;
     if (scan.page[start] !== 0x7b) return undefined;
     const { members, derives } = this.#within(below, job);
-    if (derives && isAll(scan.page, { start, end }, members)) return memberOf(scan.page, start, end);
+    const mayLeave = derives && (own & bit) === 0;
+    if (mayLeave && isAll(scan.page, { start, end }, members)) return memberOf(scan.page, start, end);
     removeMembers(scan, { row, members, edits });
     return undefined;
   }
@@ -129,6 +159,7 @@ interface Job {
   readonly row: number;
   readonly values: ReadonlyArray<Scalar | undefined>;
   readonly edits: Edits;
+  readonly own: number;
 }
 
 /**

@@ -125,6 +125,7 @@ export class Ledger {
     this.map = new MapStore({
       database,
       transactions,
+      counters,
       takeSequences: (count) => this.units.takeSequences(count),
     });
   }

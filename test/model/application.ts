@@ -17,6 +17,7 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
   if (scenario.uniqueKeys) verbs.push('unique', 'unique', 'plain');
   if (scenario.ttl) verbs.push('expire', 'purge');
   if (scenario.batches) verbs.push('batch', 'batch', 'vanish', 'return');
+  if (scenario.owns === true && scenario.keys === undefined) verbs.push('own', 'own', 'disown');
   if (scenario.names === true) verbs.push('name', 'name', 'unname');
   if (scenario.renames) verbs.push('rename', 'rename', 'rename');
   const verb = chance.one(verbs);
@@ -76,6 +77,8 @@ const CHANGES: Readonly<Record<string, (key: Key) => Partial<Version>>> = {
   unique: () => ({ unique: 1 }),
   plain: () => ({ unique: 2 }),
   unname: () => ({ derived: undefined }),
+  own: () => ({ own: true }),
+  disown: () => ({ own: undefined }),
 };
 
 export function isLive(source: Source, scenario: Pick<Scenario, 'deletes'>, id: Identity): boolean {

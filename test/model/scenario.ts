@@ -21,6 +21,8 @@ export interface Scenario {
   readonly ttl: boolean;
   /** Documents name another key than the one that their rest yields, or none; only on a journey. */
   readonly names?: boolean;
+  /** Documents have the property that is derived, before anything is derived; only on a journey. */
+  readonly owns?: boolean;
   /** Two versions of a document in one transaction share an LSN. */
   readonly batches: boolean;
   readonly foreign: boolean;

@@ -15,6 +15,8 @@ export interface Content {
   readonly key: Key;
   /** The target key value that the rest of the document yields, if the document itself names another one. */
   readonly derived?: Key | undefined;
+  /** A document of the first source has the property that is derived, with the value that is derived. */
+  readonly own?: true | undefined;
   /** Too large once the key is added. */
   readonly big: boolean;
   /** A value the target wants unique within a key value; 0 is none. */

@@ -21,6 +21,8 @@ export interface Write {
   /** The key value that the copy names, and the one that its rest yields. */
   readonly key?: Key;
   readonly derived?: Key | undefined;
+  /** On the way back: the property that is derived stays in the document. */
+  readonly own?: true | undefined;
   readonly unique: number;
   /** The target etag that replace and delete insist on; null is unconditional, which no rule permits. */
   readonly ifMatch: number | null;

@@ -71,6 +71,7 @@ class MapTakes implements Takes {
   #sizeBytes = 0;
   #mapped = 0;
   #strangers = 0;
+  #owning = 0;
 
   constructor(context: RunContext) {
     this.#ledger = context.ledger;
@@ -83,13 +84,14 @@ class MapTakes implements Takes {
   }
 
   take(page: Buffer, { fenceLsn }: ReadPart): { readonly documents: number; readonly isBeyond: boolean } {
-    const { documents, isBeyond, mapped, strangers, segments } = this.#rows.read(page, fenceLsn);
+    const { documents, isBeyond, mapped, strangers, owning, segments } = this.#rows.read(page, fenceLsn);
     for (const segment of segments) {
       this.#segments.push(segment);
       this.#sizeBytes += segment.data.length;
     }
     this.#mapped += mapped;
     this.#strangers += strangers;
+    this.#owning += owning;
     return { documents, isBeyond };
   }
 
@@ -99,9 +101,9 @@ class MapTakes implements Takes {
 
   save(parts: readonly ReadPart[]): void {
     const [segments, mapped, strangers] = [this.#segments, this.#mapped, this.#strangers];
-    const hasCopyEtags = this.#hasCopyEtags;
-    this.#ledger.map.checkpoint({ parts, segments, mapped, strangers, hasCopyEtags });
+    const [hasCopyEtags, owning] = [this.#hasCopyEtags, this.#owning];
+    this.#ledger.map.checkpoint({ parts, segments, mapped, strangers, hasCopyEtags, owning });
     this.#segments = [];
-    this.#sizeBytes = this.#mapped = this.#strangers = 0;
+    this.#sizeBytes = this.#mapped = this.#strangers = this.#owning = 0;
   }
 }

@@ -8,6 +8,8 @@ import { lsnMissing } from '../../documents/page-error.ts';
 import { integerAt } from '../../documents/scalar.ts';
 import { Placement } from '../../keys/placement.ts';
 import { Rekey, rekeyPaths } from '../../keys/rekey.ts';
+import { removerOf } from '../../keys/removal.ts';
+import type { Remover } from '../../keys/remover.ts';
 import { SegmentBuilder, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { MapTotals } from '../../state/segments/map-store.ts';
 import type { RunContext } from '../context.ts';
@@ -18,6 +20,8 @@ export interface MappedPage extends MapTotals {
   /** The documents up to the fence, without the reservation. */
   readonly documents: number;
   readonly isBeyond: boolean;
+  /** How many of the mapped documents have a derived property of their own. */
+  readonly owning: number;
   readonly segments: readonly FinishedSegment[];
 }
 
@@ -41,6 +45,9 @@ export class MapRows {
   /** The content hash of a row; null if contents are not compared, because their `ttl` differs between both sides. */
   readonly #content: Uint32Array | null;
   readonly #hasCopyEtags: boolean;
+  /** Sees which derived properties a copy has of its own, in a move back. */
+  readonly #remover: Remover | undefined;
+  #owning = 0;
 
   /**
    * `hasCopyEtags`: whether entries get the etags of the copies, by which a turn notices that another process has changed
@@ -60,6 +67,7 @@ export class MapRows {
     // Without a derived property the key is the property that the document has. It is right in any slot.
     const isGiven = plan.additionPaths.length === 0 && missingKey === 'keep';
     this.#rekey = lacksKey || isGiven ? undefined : new Rekey(scan, { plan, kind, ttl: restart });
+    this.#remover = plan.back === undefined ? undefined : removerOf(scan, plan);
     this.#key = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.#content = ttl.mode === 'restart' ? new Uint32Array(4) : null;
   }
@@ -69,6 +77,7 @@ export class MapRows {
     const scan = this.#scan.scan(page);
     let [documents, mapped, strangers] = [0, 0, 0];
     let isBeyond = false;
+    this.#owning = 0;
     for (let row = 0; row < scan.count; row += 1) {
       const lsn = integerAt(scan, row, scan.nodes.lsn);
       if (lsn === null) throw lsnMissing();
@@ -85,13 +94,17 @@ export class MapRows {
       mapped += 1;
       this.#add(row);
     }
-    return { documents, mapped, strangers, isBeyond, segments: this.#segment.finish() };
+    const owning = this.#owning;
+    return { documents, mapped, strangers, isBeyond, owning, segments: this.#segment.finish() };
   }
 
   #add(row: number): void {
     const { hashes } = this.#placement;
-    // The source version that the copy was made of is not known. An LSN of 0 is before that of every change.
-    this.#segment.addScanned({ hashes, lsn: 0, scan: this.#scan, row, nodes: this.#key });
+    const own = this.#remover?.own(row) ?? 0;
+    if (own !== 0) this.#owning += 1;
+    // The source version that the copy was made of is not known. An LSN of 0 is before that of every change. In a move back
+    // the space of the LSN has what the copy has of its own (segment-reader.ts).
+    this.#segment.addScanned({ hashes, lsn: own, scan: this.#scan, row, nodes: this.#key });
     if (this.#hasCopyEtags) {
       const { page, nodes } = this.#scan;
       this.#segment.etag(page, this.#scan.start(row, nodes.etag), this.#scan.end(row, nodes.etag));

@@ -9,7 +9,7 @@ import { decodeScalar, decodeText, integerAt, isComposite } from '../../document
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { MovePlan } from '../../keys/move-plan.ts';
+import type { MovePlan, OwnProperties } from '../../keys/move-plan.ts';
 import { Rekey, rekeyPaths, type DocumentRefusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
@@ -42,6 +42,8 @@ export interface VersionParts {
   readonly ttl: TtlMode;
   /** The path of the property that marks a deleted document; null without `marker` deletes. */
   readonly marker: Path | null;
+  /** For a move back: which derived properties documents had of their own. */
+  readonly own?: OwnProperties | undefined;
 }
 
 /** Returns the paths that a scan must find, so that versions can be read from the scan. */
@@ -56,9 +58,9 @@ export class VersionReader {
   readonly #marker: number | undefined;
   readonly #out = new ByteOutput();
 
-  constructor(scan: PageScan, { plan, kind, ttl, marker }: VersionParts) {
+  constructor(scan: PageScan, { plan, kind, ttl, marker, own }: VersionParts) {
     this.#scan = scan;
-    this.rekey = new Rekey(scan, { plan, kind, ttl });
+    this.rekey = new Rekey(scan, { plan, kind, ttl, own });
     this.#name = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
     this.#marker = marker === null ? undefined : scan.nodeAt(marker);
   }

@@ -3,6 +3,7 @@
  * skipped.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
+import { MAP_INDEX } from '../segments/map-store.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
@@ -38,22 +39,39 @@ export class Lookup {
     return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, indexId, isCanceled));
   }
 
+  /**
+   * Returns which derived properties the copy of a document had of its own when the map of the turn found it, whatever
+   * was written since; 0 if the map does not have the document.
+   */
+  ownProperties(identity: Buffer): number {
+    return this.#stores.transactions.read(() => {
+      for (const { own } of this.#landed(identity, MAP_INDEX)) if (own !== 0) return own;
+      return 0;
+    });
+  }
+
   #indexed(
     identity: Buffer,
     indexId: number | null,
     isCanceled: (landed: Landed) => boolean,
   ): LedgerRow | null {
-    const { runs, entries, rows } = this.#stores;
-    identity.copy(this.#probe, 0, 0, HASH_BYTES);
-    for (const run of runs.finished(indexId)) {
-      const block = runs.blockWith(run, this.#probe);
-      const at = block === null ? -1 : findIdentity(block.data, identity);
-      if (block === null || at < 0) continue;
-      const landed = entries.read(block.data, at);
+    const { rows } = this.#stores;
+    for (const landed of this.#landed(identity, indexId)) {
       if (rows.isOverridden(landed) || isCanceled(landed)) continue;
       const { slot, targetKey, etag, copyEtag, lsn, feed } = landed;
       return { identity, state: 'live', slot, targetKey, etag, copyEtag, lsn, feed };
     }
     return null;
+  }
+
+  /** Yields the entries of a document, one of each index. */
+  *#landed(identity: Buffer, indexId: number | null): Generator<Landed> {
+    const { runs, entries } = this.#stores;
+    identity.copy(this.#probe, 0, 0, HASH_BYTES);
+    for (const run of runs.finished(indexId)) {
+      const block = runs.blockWith(run, this.#probe);
+      const at = block === null ? -1 : findIdentity(block.data, identity);
+      if (block !== null && at >= 0) yield entries.read(block.data, at);
+    }
   }
 }

@@ -8,6 +8,7 @@ import { number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { checksumOf } from '../../lib/sqlite/table-sums.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
+import type { CounterStore } from '../counters.ts';
 import type { FinishedSegment } from './segment.ts';
 import { COPIES } from './segment-reader.ts';
 
@@ -27,11 +28,17 @@ export interface MapCheckpoint extends MapTotals {
   readonly segments: readonly FinishedSegment[];
   /** Whether the entries have the etags of the copies instead of hashes of their contents. */
   readonly hasCopyEtags: boolean;
+  /** How many of the mapped documents have a derived property of their own. */
+  readonly owning: number;
 }
+
+/** The counter of the mapped documents that have a derived property of their own. */
+const OWNING = 'mappedWithOwnProperties';
 
 interface Parts {
   readonly database: Database;
   readonly transactions: Transactions;
+  readonly counters: CounterStore;
   /** Takes the numbers of that many outcomes, inside the transaction, and returns the first. */
   readonly takeSequences: (count: number) => number;
 }
@@ -87,10 +94,15 @@ export class MapStore {
     return { mapped: number(row, 'mapped'), strangers: number(row, 'strangers') };
   }
 
+  /** Whether any mapped document has a derived property of its own. */
+  hasOwning(): boolean {
+    return this.#parts.transactions.read(() => (this.#parts.counters.all()[OWNING] ?? 0) > 0);
+  }
+
   /** Stores what was read, with the positions behind it. */
-  checkpoint({ parts, segments, mapped, strangers, hasCopyEtags }: MapCheckpoint): void {
+  checkpoint({ parts, segments, mapped, strangers, hasCopyEtags, owning }: MapCheckpoint): void {
     const feed = hasCopyEtags ? COPIES : 'LV';
-    const { transactions, takeSequences } = this.#parts;
+    const { transactions, takeSequences, counters } = this.#parts;
     transactions.run(() => {
       for (const { count, lsnBase, data } of segments) {
         const checksum = checksumOf(feed, count, lsnBase, data);
@@ -101,6 +113,7 @@ export class MapStore {
         this.#sql.outcome.run(segment, first, checksumOf(segment, first, null));
       }
       this.#sql.addTotals.run({ mapped, strangers });
+      counters.add(OWNING, owning);
       this.#sql.dropParts.run();
       for (const { isDone, countedWith = null, ...part } of parts)
         this.#sql.addPart.run({ ...part, countedWith, isDone: isDone ? 1 : 0 });

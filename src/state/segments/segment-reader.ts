@@ -25,6 +25,8 @@ export interface EntryPosition {
 export interface Landed extends Stored {
   /** The hash of the etag that the copy has; null unless the map of a turn has found it (map-store.ts). */
   readonly copyEtag: Buffer | null;
+  /** Which derived properties the copy had of its own when the map found it (`Remover.own`); 0 outside that map. */
+  readonly own: number;
   readonly feed: FeedName;
   /** The outcome number of the document; 0 if it was not written. */
   readonly sequence: number;
@@ -85,13 +87,20 @@ function landedAt(segment: Segment, position: number): Landed {
   const { feed, count, number: ofSegment, hasCopyEtags } = segment;
   try {
     const { etag, ...entry } = readEntry(segment, position);
-    const etags = hasCopyEtags ? { etag: null, copyEtag: etag } : { etag, copyEtag: null };
-    return { ...entry, ...etags, feed, sequence: markAt(segment, count, position) };
+    const found = hasCopyEtags
+      ? { etag: null, copyEtag: etag, ...mapped(entry.lsn) }
+      : { etag, copyEtag: null, own: 0 };
+    return { ...entry, ...found, feed, sequence: markAt(segment, count, position) };
   } catch (error) {
     // Bytes that cosmig has packed can be unpacked without an error, so these bytes are damaged.
     if (!(error instanceof RangeError || error instanceof InternalError)) throw error;
     throw strange({ segment: ofSegment, position }, error);
   }
+}
+
+/** The map of a turn knows no source version. It stores in place of the LSN what the copy had of its own. */
+function mapped(lsn: number | null): Pick<Landed, 'lsn' | 'own'> {
+  return { lsn: 0, own: lsn ?? 0 };
 }
 
 function strange({ segment, position }: EntryPosition, cause?: unknown): LedgerError {

@@ -67,7 +67,7 @@ export const ADOPTION_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/map/map-rows.ts',
-        find: 'addScanned({ hashes, lsn: 0,',
+        find: 'addScanned({ hashes, lsn: own,',
         replace: 'addScanned({ hashes, lsn: null,',
       },
     ],

@@ -19,6 +19,18 @@ export const TURN_RULES: readonly Rule[] = [
     by: 'nothing is lost',
   },
   {
+    name: 'own-property-is-taken-out',
+    edits: [{ file: 'src/keys/removal.ts', find: '(this.#own?.of(hashes) ?? 0)', replace: '0' }],
+    test: 'test/unit/keys/turns.test.ts',
+    by: 'goes back to the same bytes',
+  },
+  {
+    name: 'map-leaves-out-own-properties',
+    edits: [{ file: 'src/engine/map/map-rows.ts', find: 'this.#remover?.own(row) ?? 0', replace: '0' }],
+    test: 'test/integration/turns/derived.test.ts',
+    by: 'turns with a derived key',
+  },
+  {
     name: 'changed-copy-is-deleted',
     edits: [
       {

@@ -1,6 +1,7 @@
 /** Turns of a migration whose key is derived: what the mover and the application wrote goes back, and over again. */
 import type { Container } from '@azure/cosmos';
 import { expect, test } from 'vitest';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
 
@@ -32,6 +33,8 @@ test('turns with a derived key -> the property is in the target only, unless the
     order(30, 't1', { k: { pk: 't1-eu' } }),
     order(31, 't1', { k: {} }),
     order(32, 't1', { k: { z: 1 } }),
+    order(33, 't1', { k: { pk: 't1-eu' } }),
+    order(34, 't1', { k: { pk: 't1-eu', z: 1 } }),
   );
   await turns.run(0, 'copy');
   expect((await turns.cutOver(0)).documents.deadLettered).toBe(0);
@@ -49,8 +52,24 @@ test('turns with a derived key -> the property is in the target only, unless the
   // The new key changes: the application deletes the document, and writes it again.
   await target.item('6', 't6-eu').delete();
   await target.items.create(now(6, 't0', 't0-eu'));
+  // What the source had before anything was derived stays there, although the documents change.
+  const own = [
+    now(30, 't1', 't1-eu', { changed: true }),
+    order(31, 't1', { k: { pk: 't1-eu' }, changed: true }),
+    order(32, 't1', { k: { pk: 't1-eu', z: 1 }, changed: true }),
+    { ...now(33, 't1', 't1-eu'), customerId: 'moved' },
+    order(34, 't1', { k: { z: 2, pk: 't1-eu' } }),
+  ];
+  for (const one of own) await target.item(one.id, 't1-eu').replace(one);
   await turns.run(1, 'catch-up');
   const old = new Map((await move.documents(source)).map((one) => [one.id, one]));
+  expect(own.map(({ id }) => old.get(id))).toEqual([
+    own[0],
+    order(31, 't1', { k: {}, changed: true }),
+    order(32, 't1', { k: { z: 1 }, changed: true }),
+    own[3],
+    own[4],
+  ]);
   expect(old.get('100')).toEqual(order(100, 't1'));
   expect(old.get('101')).toEqual(order(101, 't1', { region: 'us' }));
   expect(old.get('102')).toEqual(now(102, 't1', 'chosen by the application'));
@@ -74,6 +93,27 @@ test('turns with a derived key -> the property is in the target only, unless the
   expect(await without(move, source, 'k')).toEqual(await without(move, target, 'k'));
   expect((await turns.cutOver(2)).documents.deadLettered).toBe(0);
 }, 90_000);
+
+test('turns with a derived key: a crash before a document moves that had the property -> it still has it', async () => {
+  await using move = await Move.open({
+    settings: { avad: true },
+    target: { partitionKey: { paths: ['/pk'] } },
+    flags: { derive: ['/pk={tenantId}'] },
+  });
+  const turns = new Turns(move);
+  await move.put(order(1, 't1', { pk: 't1' }), order(2, 't2'));
+  await turns.run(0, 'copy');
+  await turns.cutOver(0);
+  const moved = { ...order(1, 't1', { pk: 't1' }), customerId: 'moved' };
+  await move.target.item('1', 't1').replace(moved);
+  const crash = new Error('a crash');
+  const onPoint = (point: CrashPoint): void => {
+    if (point === 'intended') throw crash;
+  };
+  await expect(turns.run(1, 'catch-up', { onPoint })).rejects.toThrow(crash);
+  await turns.run(1, 'catch-up');
+  expect(await move.documents(move.source)).toEqual(expect.arrayContaining([moved, order(2, 't2')]));
+}, 60_000);
 
 test('turns with a replaced source key -> it gets its old value back, and the kept value is taken out', async () => {
   await using move = await Move.open({

@@ -22,7 +22,7 @@ export function* beginTurn(process: Process, before: Commit): Steps {
   if (world.scenario.ttl && process.lacks('ttl-paused-after-the-commit')) before.closed.pauseTtl(true);
   if (process.lacks('marked-before-the-map')) markTurn(before);
   if (process.lacks('map-not-durable')) keepPositions(process, before);
-  const map: ClosedSide = { rows: new Map(), notOurs: new Map(), spare: new Map() };
+  const map: ClosedSide = { rows: new Map(), notOurs: new Map(), spare: new Map(), own: new Set() };
   for (let place = 0; place < PLACES; place += 1) yield* readPlace(process, before, { place, map });
   const isWhole = map.rows.size + map.notOurs.size + map.spare.size === before.count;
   if (!isWhole && !process.lacks('map-not-counted')) yield* alarm(process, 'one that is gone');
@@ -30,6 +30,7 @@ export function* beginTurn(process: Process, before: Commit): Steps {
   ledger.index = map.rows;
   ledger.notOurs = map.notOurs;
   ledger.spare = map.spare;
+  ledger.own = map.own;
   keepLetters(process, before);
   keepPositions(process, before);
 }
@@ -86,6 +87,7 @@ interface ClosedSide {
   readonly rows: Map<Identity, Row>;
   readonly notOurs: Map<Slot, number>;
   readonly spare: Map<Slot, number>;
+  readonly own: Set<Identity>;
 }
 
 function* readPlace(
@@ -115,7 +117,10 @@ function* readPlace(
       if (owner === null || isLeftOut) map.notOurs.set(slot, etag);
       else if (!hasCopy && process.lacks('spares-left-out')) map.notOurs.set(slot, etag);
       else if (!hasCopy) map.spare.set(slot, etag);
-      else map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
+      else {
+        map.rows.set(owner, { ...row, ...orderOf(owner), slot, copy: etag });
+        if (version.own === true && !process.lacks('own-key-not-in-the-map')) map.own.add(owner);
+      }
     }
     position = page.end;
   }

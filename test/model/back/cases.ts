@@ -17,6 +17,7 @@ const FITTING = {
   misfits: false,
   foreign: false,
   names: false,
+  owns: false,
   loses: false,
   retention: false,
   resizing: false,
@@ -33,6 +34,8 @@ const ALONE: Partial<Itinerary> = {
 
 /** Two documents that can collide, and only faults of the mover's own. */
 const CALM: Partial<Itinerary> = { ...FITTING, identities: ['A7', 'C7'], strayMax: 0 };
+
+const OWNING: Partial<Itinerary> = { ...CALM, owns: true, deletes: 'reconcile', crashesMax: 0 };
 
 export const BACK_CASES: Readonly<Record<BackMutation, BackCase>> = {
   'etag-just-read': { seed: 1, lines: 9, itinerary: ALONE },
@@ -70,6 +73,8 @@ export const BACK_CASES: Readonly<Record<BackMutation, BackCase>> = {
   'left-out-not-counted': { seed: 326, lines: 11, itinerary: { ...CALM, waives: true, strayMax: 1 } },
   'stale-copy-left-out': { seed: 425, lines: 6, itinerary: { ...CALM, waives: true, misfits: true } },
   'named-key-taken-out': { seed: 16, lines: 5, itinerary: { ...CALM, names: true } },
+  'own-key-taken-out': { seed: 135, lines: 9, itinerary: OWNING },
+  'own-key-not-in-the-map': { seed: 135, lines: 9, itinerary: OWNING },
   'goes-back-without-a-key': { seed: 6, lines: 4, itinerary: { ...CALM, names: true } },
   'spares-left-out': { seed: 7, lines: 6, itinerary: { ...CALM, deletes: 'marker' } },
   'two-directions-alive': { seed: 3, lines: 8, itinerary: CALM },

@@ -50,14 +50,14 @@ export class Container implements Receiver {
   }
 
   apply(write: Write): Status {
-    const { kind, id, slot, content, key, derived, unique } = write;
+    const { kind, id, slot, content, key, derived, own, unique } = write;
     const refusal = refusalOf(write, this.now.get(slot));
     if (refusal !== 'ok') return refusal;
     if (kind === 'delete') this.documents.delete(slot);
     else
       this.documents.copy(
         slot,
-        { key: key ?? id.slice(0, 1), derived, big: false, unique, marked: false },
+        { key: key ?? id.slice(0, 1), derived, own, big: false, unique, marked: false },
         content,
       );
     return 'ok';

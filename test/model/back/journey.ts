@@ -6,7 +6,7 @@ import { act } from '../application.ts';
 import type { Mutation } from '../mutations.ts';
 import { converge, perform, quiet } from '../scheduler.ts';
 import type { Scenario } from '../scenario.ts';
-import { placeOf, slotOf, Source, type Identity, type Key, type Slot } from '../source.ts';
+import { placeOf, slotOf, Source, type Identity, type Key, type Slot, type Version } from '../source.ts';
 import { World } from '../world.ts';
 import { Container } from './container.ts';
 import { cutOver } from './cutover.ts';
@@ -28,6 +28,8 @@ interface Written {
   readonly lapsed: boolean;
   readonly key: Key;
   readonly body: number;
+  /** In the first source the document has the property that is derived. */
+  readonly own: boolean;
 }
 
 // No body of the one container is one of the other's.
@@ -42,6 +44,8 @@ export class Journey {
   #failure: string | null = null;
   /** What was left on the side that is closed. */
   #away = new Map<Slot, Written>();
+  /** On the way back: documents that had the derived property in the first source. */
+  #own = new Set<Identity>();
   #strays = 0;
   #hasLost = false;
 
@@ -167,6 +171,7 @@ export class Journey {
     this.#written = new Map(
       written.map(([id, { key, ...rest }]) => [key + id.slice(1), { ...rest, key: id.slice(0, 1) }]),
     );
+    this.#own = turn % 2 === 0 ? this.#owning() : new Set();
     for (const id of excused) this.#note(documents, id);
     for (const [id, away] of this.#away) this.#written.set(id, away);
     this.#away = away;
@@ -221,9 +226,24 @@ export class Journey {
     const now = documents.now(id);
     const last = documents.versionsOf(id).at(-1);
     if (now?.marked === true) this.#written.delete(id);
-    else if (now !== null) this.#written.set(id, { key: now.key, body: now.body, lapsed: false });
+    else if (now !== null) this.#written.set(id, { ...this.#noted(id, now), lapsed: false });
     else if (last === undefined || last.op === 'delete') this.#written.delete(id);
-    else this.#written.set(id, { key: last.key, body: last.body, lapsed: true });
+    else this.#written.set(id, { ...this.#noted(id, last), lapsed: true });
+  }
+
+  #noted(id: Identity, { key, body, own }: Version): Omit<Written, 'lapsed'> {
+    return { key, body, own: own === true || this.#own.has(id) };
+  }
+
+  /** Which documents, by their place in the target, have the derived property of their own in the source. */
+  #owning(): Set<Identity> {
+    const { source, ledger } = this.world;
+    const slots = source.identities.map((id) => {
+      const now = source.now(id);
+      const slot = now?.own === true ? slotOf(id, now) : null;
+      return ledger.rowOf(id)?.slot === slot ? slot : null;
+    });
+    return new Set(slots.filter((slot) => slot !== null));
   }
 
   /** Time passes: a document expires while no application looks, or is purged. */
@@ -256,7 +276,7 @@ export class Journey {
   }
 
   #judgeWritten(): string | null {
-    const { source, isOver, fenced } = this.world;
+    const { source, isOver, fenced, turn } = this.world;
     if (source.isTtlPaused && !isOver && !fenced) return 'time to live is off where the application is';
     for (const id of new Set([...source.identities, ...this.#written.keys()])) {
       const [now, written] = [source.now(id), this.#written.get(id)];
@@ -265,6 +285,8 @@ export class Journey {
       if (written === undefined && now?.marked === true) continue;
       if (now?.body !== written?.body) return `${id} is not what the application wrote`;
       if (now?.key !== written?.key) return `${id} does not have the key that the application wrote`;
+      if (turn % 2 === 0 && now !== null && (now.own === true) !== written?.own)
+        return `${id} does not have the properties that it had`;
     }
     return null;
   }

@@ -27,6 +27,8 @@ export const BACK_MUTATIONS = [
   'left-out-not-counted',
   'stale-copy-left-out',
   'named-key-taken-out',
+  'own-key-taken-out',
+  'own-key-not-in-the-map',
   'goes-back-without-a-key',
   'spares-left-out',
   'spare-settled-as-a-copy',

@@ -21,7 +21,7 @@ export interface Voyage {
 /** A journey is long: each of its turns is shorter than a run that has only one. */
 function randomItinerary(chance: Chance): Itinerary {
   const scenario = randomScenario(chance);
-  return {
+  const itinerary: Itinerary = {
     ...scenario,
     lastTurn: chance.one([1, 1, 2]),
     strayMax: chance.below(3) === 0 ? 1 + chance.below(2) : 0,
@@ -32,6 +32,8 @@ function randomItinerary(chance: Chance): Itinerary {
     ttl: chance.below(4) === 0 && scenario.deletes !== 'marker',
     actionsMax: 30 + chance.below(150),
   };
+  // Without a draw of its own, so that the seeds of all other rules stay what they are.
+  return { ...itinerary, owns: itinerary.names === true };
 }
 
 interface Options {

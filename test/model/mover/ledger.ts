@@ -93,6 +93,7 @@ interface Contents {
   tokens: number[];
   notOurs: Map<Slot, number>;
   spare: Map<Slot, number>;
+  own: Set<Identity>;
   watched: number[];
   unsafe: Slot | null;
   pausesTtl: boolean;
@@ -112,6 +113,8 @@ export class Ledger {
   notOurs = new Map<Slot, number>();
   /** The same for documents that were gone for the turn before: their slots may be taken. */
   spare = new Map<Slot, number>();
+  /** On the way back: documents that had the derived property of their own when the map was made. */
+  own = new Set<Identity>();
   /** Up to where the closed side was searched for writes of others, by place. */
   watched: number[] = [];
   /** Another process has written this slot of the closed side. */
@@ -144,9 +147,9 @@ export class Ledger {
 
   #contents(): Contents {
     const { leases, rows, index, segments, overrides, intents, letters, tokens } = this;
-    const { notOurs, spare, watched, unsafe, pausesTtl } = this;
+    const { notOurs, spare, own, watched, unsafe, pausesTtl } = this;
     const state = { leases, rows, index, segments, overrides, intents, letters, tokens };
-    return { ...state, notOurs, spare, watched, unsafe, pausesTtl };
+    return { ...state, notOurs, spare, own, watched, unsafe, pausesTtl };
   }
 
   nextSeq(): number {

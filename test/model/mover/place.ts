@@ -33,7 +33,8 @@ export function* put(placing: Placing): Steps<number | Reason> {
     page.begin([{ id, slot, etag, body, lsn: placing.lsn }]);
   const taken = new Set<Identity>();
   const { unique, derived } = version;
-  const ours = { id, slot, content: body, unique, derived, key: keyIn(placing), moving: false };
+  const own = ownIn(placing);
+  const ours = { id, slot, content: body, unique, derived, own, key: keyIn(placing), moving: false };
   let seen: Copy | null = null;
   const ok = (copy: number | null): number => {
     for (const from of taken) revoke(placing, from);
@@ -74,6 +75,13 @@ export function* put(placing: Placing): Steps<number | Reason> {
 function keyIn({ process, id, version: { derived } }: Placing): Key {
   const isBack = process.world.turn % 2 === 1;
   return isBack && derived !== undefined && process.lacks('named-key-taken-out') ? derived : id.slice(0, 1);
+}
+
+/** The derived key is not taken out where the document had it before it was derived. */
+function ownIn({ process, id }: Placing): true | undefined {
+  const isBack = process.world.turn % 2 === 1;
+  if (!isBack || process.lacks('own-key-taken-out')) return undefined;
+  return process.ledger.own.has(id) ? true : undefined;
 }
 
 /** On the way back the etag is the one that the ledger has, never one that was read just now. */

@@ -229,6 +229,16 @@ describe.each(SETTINGS)('packed documents: $is', (setting) => {
   });
 });
 
+test('packed documents: one has the derived property already -> it keeps its bytes, and is not packed', () => {
+  const reader = readerOf({ is: '', plan: { derive: ['/pk={a}'] } }, true, ONE_RANGE);
+  const own = '{"id":"own","pk":"x" ,"a":"x","_etag":"e","_ts":1,"_lsn":1}';
+  const plain = '{"id":"plain","a":"x","_etag":"e","_ts":1,"_lsn":2}';
+  const copied = reader.read(pageOf([own, plain]), READING);
+  expect([copied.packed.count, copied.flat.count]).toEqual([1, 1]);
+  const bodies = [0, 1].map((entry) => copied.change(entry).version.body.toString());
+  expect(bodies.toSorted()).toEqual(['{"id":"own","pk":"x" ,"a":"x"}', '{"id":"plain","a":"x","pk":"x"}']);
+});
+
 /** A document that every path can take. */
 function plainDocument(n: number, { tenant = n % 7, lsn: at = n + 1, sizeBytes = 20 }: Plain): string {
   return `{"id":"order-${n}","a":"device-${n % 5}","b":"tenant-${tenant}","text":"${'z'.repeat(sizeBytes)}","_rid":"r${n}","_self":"s","_etag":"\\"${n}\\"","_attachments":"a/","_ts":1,"_lsn":${at}}`;

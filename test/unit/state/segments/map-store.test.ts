@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../../src/state/ledger.ts';
 import { MAP_INDEX } from '../../../../src/state/segments/map-store.ts';
+import { etagToBytes } from '../../../../src/state/segments/etag-hash.ts';
 import { SegmentBuilder } from '../../../../src/state/segments/segment.ts';
 import {
   beginLease,
@@ -12,6 +13,7 @@ import {
   hashOf,
   intendPage,
   openLedger,
+  rowOf,
   SMALL,
   temporaryFolder,
 } from '../making.ts';
@@ -32,10 +34,44 @@ function mapPage(ledger: Ledger, documents: ReadonlyArray<readonly [identity: st
     segments: builder.finish(),
     mapped: documents.length,
     strangers: 1,
+    owning: 0,
   });
 }
 
 describe('the map', () => {
+  test('a turn: properties of their own -> found for good, whatever is written later', () => {
+    using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
+    beginLease(ledger);
+    const map = (documents: ReadonlyArray<readonly [name: string, own: number]>): void => {
+      const builder = new SegmentBuilder();
+      for (const [name, own] of documents)
+        builder.add({ ...entryOf(name, `s${name}`, { lsn: own }), etag: `e${name}` });
+      ledger.map.checkpoint({
+        hasCopyEtags: true,
+        parts: [{ ...PART, min: '', max: 'FF', position: '"5"' }],
+        segments: builder.finish(),
+        mapped: documents.length,
+        strangers: 0,
+        owning: documents.filter(([, own]) => own !== 0).length,
+      });
+    };
+    const most = 2 ** 31 - 1;
+    map([['a', 0]]);
+    expect(ledger.map.hasOwning()).toBe(false);
+    map([
+      ['b', 0],
+      ['c', 1],
+      ['d', most],
+    ]);
+    expect(ledger.map.hasOwning()).toBe(true);
+    buildIndex(ledger, MAP_INDEX, SMALL);
+    const row = ledger.lookup.find(hashOf('c'), null);
+    expect(row).toMatchObject({ lsn: 0, etag: null, copyEtag: etagToBytes('ec') });
+    ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows: [rowOf('c', null)] }]);
+    const names = ['a', 'b', 'c', 'd', 'unknown'];
+    expect(names.map((name) => ledger.lookup.ownProperties(hashOf(name)))).toEqual([0, 0, 1, most, 0]);
+  });
+
   test('two pages -> parts, totals, and every document by the index of any lease', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     using ledger = openLedger(path);
