@@ -22,6 +22,7 @@ import {
 } from './hash';
 
 export { hash, hashLong };
+export { addCursor, beginMerge, exhausted, merge, nextRival, shelve, sortShelf } from './index';
 export { addRecord, forgetKeys, keysAreFull } from './known-keys';
 export { lookRows, packRows } from './pack';
 export { rowKeys } from './row-keys';

@@ -39,6 +39,13 @@ export interface KernelExports {
   readonly addRecord: (key: number, ...sizes: number[]) => number;
   readonly lookRows: (...asked: number[]) => void;
   readonly packRows: (list: number, count: number, work: number, parts: number, out: number) => number;
+  readonly shelve: (segment: number, strideBytes: number, count: number, ...where: number[]) => number;
+  readonly sortShelf: (from: number, count: number, starts: number, to: number) => void;
+  readonly nextRival: (entries: number, first: number, count: number) => number;
+  readonly beginMerge: (cursors: number, heap: number) => void;
+  readonly addCursor: (cursor: number, from: number, end: number) => void;
+  readonly merge: (to: number, countMax: number) => number;
+  readonly exhausted: { readonly value: number };
 }
 
 /** The part of WebAssembly that this file uses. TypeScript declares WebAssembly for browsers only. */

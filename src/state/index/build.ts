@@ -1,39 +1,39 @@
 /**
  * Builds an index by an external merge sort over its segments:
  *
- *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
+ *   collect   about half a million entries are sorted in memory and become a run of level 0, until every segment is scanned
  *   merge     up to 64 runs of the lowest level become one run of the next level, until one run is left
  *   done      the last run is the index
  *
- * A step takes a few milliseconds and at most one transaction, so that the event loop stays responsive. Invariant: a
- * crash loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in
+ * The kernel sorts and merges (documents/kernel/index-kernel.ts). A step takes a few milliseconds and at most one
+ * transaction, so that the event loop stays responsive. Invariant: a crash loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in
  * the transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
  */
+import { CURSORS_MAX, IndexKernel, SHELVES } from '../../documents/kernel/index-kernel.ts';
 import { assert, must } from '../../lib/assert.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';
-import { compareEntries, INDEX_BYTES, prefixOf, SORTED_MAX, sortEntries, writeIndexEntry } from './entry.ts';
-import type { BuildState, IndexRunStore } from './runs.ts';
+import { BLOCK_ENTRIES, compareEntries, INDEX_BYTES } from './entry.ts';
+import type { Block, BuildState, IndexRunStore } from './runs.ts';
 import { IndexWriter } from './merge-writer.ts';
-import { markAt } from '../segments/outcome-numbers.ts';
 import type { RowStore } from '../rows.ts';
-import { SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
+import { ENTRY_BYTES, SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
 /** The sizes of a step and of a run. */
 export interface BuildSizes {
-  /** Entries that are sorted at once; at most 65,536. */
+  /** The most documents whose entries are sorted at once. */
   readonly runEntries: number;
   readonly segmentsAStep: number;
   readonly blocksAStep: number;
 }
 
 /** A step reads 8,192 entries or merges 8,736, which takes a few milliseconds. */
-const SIZES: BuildSizes = { runEntries: SORTED_MAX, segmentsAStep: 32, blocksAStep: 48 };
+const SIZES: BuildSizes = { runEntries: Infinity, segmentsAStep: 32, blocksAStep: 48 };
 /**
- * How many runs are merged at once. One block of each is in memory, 256 KB in all. 64 runs hold four million documents,
- * so two passes are enough for 268 million.
+ * How many runs are merged at once. One block of each is in memory, 256 KB in all. 64 runs hold 32 million documents, so two
+ * passes are enough for two billion.
  */
-const FAN_IN = 64;
+const FAN_IN = CURSORS_MAX;
 
 interface Stores {
   readonly transactions: Transactions;
@@ -47,16 +47,13 @@ export class IndexBuild {
   readonly #indexId: number;
   readonly #sizes: BuildSizes;
   #state: BuildState;
-  /** Entries that were collected and are not sorted yet. */
-  #collected: Buffer;
-  #count = 0;
+  readonly #kernel = new IndexKernel();
   #scannedTo: number;
-  /** Sorted entries that are being written to a run. */
+  /** The run to which the collected entries are being written. */
   #writing: Writing | undefined;
   #merge: Merge | undefined;
 
   constructor(stores: Stores, indexId: number, sizes = SIZES) {
-    assert(sizes.runEntries <= SORTED_MAX, 'a sort takes at most 65,536 entries');
     this.#stores = stores;
     this.#indexId = indexId;
     this.#sizes = sizes;
@@ -68,7 +65,6 @@ export class IndexBuild {
     this.#state = must(stores.runs.state(indexId), 'a build that has begun has a state');
     this.#scannedTo = this.#state.scannedTo;
     this.#dropUnfinished();
-    this.#collected = Buffer.alloc((sizes.runEntries + SEGMENT_ENTRIES_MAX) * INDEX_BYTES);
   }
 
   get phase(): BuildState['phase'] {
@@ -98,50 +94,41 @@ export class IndexBuild {
     const segments = transactions.read(() =>
       entries.after({ indexId: this.#indexId, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
     );
+    const kernel = this.#kernel;
     for (const segment of segments) {
-      const { count, data } = segment;
-      for (let position = 0; position < count; position += 1) {
-        if (markAt(segment, count, position) === 0) continue;
-        writeIndexEntry(
-          data,
-          { segment: segment.number, position },
-          this.#collected,
-          this.#count * INDEX_BYTES,
-        );
-        this.#count += 1;
-      }
+      kernel.collect(segment, ENTRY_BYTES);
       this.#scannedTo = segment.number;
       // The segments after this one are read again when the run is written.
-      if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) return this.#beginRun('collect');
+      const isFull = kernel.isFull || kernel.collected + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries;
+      if (isFull) return this.#beginRun('collect');
     }
     if (segments.length < this.#sizes.segmentsAStep) this.#beginRun('merge');
   }
 
   #beginRun(next: BuildState['phase']): void {
-    const sorted = sortEntries(this.#collected, this.#count);
-    this.#count = 0;
-    this.#writing = { next, sorted, at: 0, writer: undefined };
+    this.#writing = { next, shelf: 0, writer: undefined };
   }
 
-  /** Writes more blocks of a run. The segments of the run count as scanned only when its last block is written. */
+  /** Writes more shelves to a run. The segments of the run count as scanned only when its last block is written. */
   #writeMore(): void {
     const { runs } = this.#stores;
     const writing = must(this.#writing, 'a run is being written');
-    const { sorted, next } = writing;
-    if (sorted.length > 0) {
+    const kernel = this.#kernel;
+    const end = (writing.writer?.blocks ?? 0) + this.#sizes.blocksAStep;
+    for (; writing.shelf < SHELVES && (writing.writer?.blocks ?? 0) < end; writing.shelf += 1) {
+      const count = kernel.sortShelf(writing.shelf);
+      if (count === 0) continue;
       if (writing.writer === undefined) {
         const output = runs.addRun(this.#indexId, 0);
         writing.writer = new IndexWriter(this.#stores, { indexId: this.#indexId, run: output });
         this.#keep({ ...this.#state, output });
       }
-      const { writer } = writing;
-      const end = writer.blocks + this.#sizes.blocksAStep;
-      for (; writing.at < sorted.length && writer.blocks < end; writing.at += INDEX_BYTES)
-        writer.add(sorted, writing.at);
-      if (writing.at < sorted.length) return;
-      writer.finish();
+      writing.writer.addSorted(kernel, count);
     }
-    this.#keep({ phase: next, scannedTo: this.#scannedTo, output: null, consumed: null });
+    if (writing.shelf < SHELVES) return;
+    writing.writer?.finish();
+    kernel.clear();
+    this.#keep({ phase: writing.next, scannedTo: this.#scannedTo, output: null, consumed: null });
     this.#writing = undefined;
   }
 
@@ -161,7 +148,6 @@ export class IndexBuild {
     const merge = this.#merge;
     if (merge === undefined) {
       this.#keep({ ...this.#state, phase: 'done', output: null, consumed: null });
-      this.#collected = Buffer.alloc(0);
       return;
     }
     if (merge.advance(this.#sizes.blocksAStep)) {
@@ -188,7 +174,8 @@ export class IndexBuild {
       Math.max(...inputs.filter(({ number }) => taken.includes(number)).map((run) => run.level)) + 1;
     const into = output ?? runs.addRun(this.#indexId, level);
     this.#state = { ...this.#state, output: into };
-    return new Merge(this.#stores, { indexId: this.#indexId, inputs: taken, output: into, consumed });
+    const what = { indexId: this.#indexId, inputs: taken, output: into, consumed };
+    return new Merge(this.#stores, this.#kernel, what);
   }
 
   #keep(state: BuildState): void {
@@ -199,48 +186,49 @@ export class IndexBuild {
 
 interface Writing {
   readonly next: BuildState['phase'];
-  readonly sorted: Buffer;
-  at: number;
+  /** The next shelf. */
+  shelf: number;
+  /** Undefined while there was no entry. */
   writer: IndexWriter | undefined;
 }
 
+/** How far a run is merged: its block in the kernel. */
 interface Cursor {
   readonly run: number;
   block: number;
   data: Buffer;
-  at: number;
-  prefix: number;
 }
 
-/** Merges several runs into one. Each run has a cursor, and the smallest entry of all cursors is written next. */
+/** Merges several runs into one. The kernel has a block of each, and chooses the smallest entries. */
 class Merge {
   readonly inputs: readonly number[];
   readonly writer: IndexWriter;
   readonly #runs: IndexRunStore;
-  /** The cursors, sorted by their current entry in descending order. */
-  readonly #cursors: Cursor[] = [];
+  readonly #kernel: IndexKernel;
+  readonly #cursors: Array<Cursor | undefined>;
   /** Blocks that were read completely, each with its last entry. A block is deleted when this entry is written. */
   #spent: Array<{ block: number; last: Buffer }> = [];
 
-  constructor(stores: Stores, { indexId, inputs, output, consumed }: MergeOptions) {
+  constructor(stores: Stores, kernel: IndexKernel, { indexId, inputs, output, consumed }: MergeOptions) {
     this.inputs = inputs;
     this.#runs = stores.runs;
+    this.#kernel = kernel;
     this.writer = new IndexWriter(stores, { indexId, run: output });
-    for (const run of inputs) this.#openCursor(run, consumed);
+    kernel.beginMerge();
+    this.#cursors = inputs.map((run, number) => this.#openCursor(run, number, consumed));
   }
 
   /** Writes this many blocks and returns false when no entry is left. */
   advance(blocks: number): boolean {
     const end = this.writer.blocks + blocks;
     while (this.writer.blocks < end) {
-      const cursor = this.#cursors.pop();
-      if (cursor === undefined) {
+      const { count, cursor } = this.#kernel.merge((end - this.writer.blocks) * BLOCK_ENTRIES);
+      if (count === 0) {
         this.writer.finish();
         return false;
       }
-      this.writer.add(cursor.data, cursor.at);
-      cursor.at += INDEX_BYTES;
-      if (cursor.at < cursor.data.length || this.#nextBlock(cursor)) this.#insert(cursor);
+      this.writer.addSorted(this.#kernel, count);
+      if (cursor !== undefined) this.#nextBlock(cursor);
     }
     const { consumed } = this.writer;
     this.#spent = this.#spent.filter(({ block, last }) => {
@@ -251,41 +239,35 @@ class Merge {
     return true;
   }
 
-  #openCursor(run: number, consumed: Buffer | null): void {
+  #openCursor(run: number, number: number, consumed: Buffer | null): Cursor | undefined {
     const from = consumed ?? Buffer.alloc(INDEX_BYTES);
-    const block = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
-    if (block === null) return;
-    const cursor: Cursor = { run, block: block.number, data: block.data, at: 0, prefix: 0 };
+    let next = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
     // A `from` of zeros is before every entry, since segment numbers begin at 1.
-    while (compareEntries(cursor.data, cursor.at, from, 0) <= 0) {
-      cursor.at += INDEX_BYTES;
-      if (cursor.at === cursor.data.length && !this.#nextBlock(cursor)) return;
+    for (; next !== null; next = this.#after(run, next)) {
+      const { number: block, data } = next;
+      let at = 0;
+      while (at < data.length && compareEntries(data, at, from, 0) <= 0) at += INDEX_BYTES;
+      if (at === data.length) continue;
+      this.#kernel.addBlock(number, data, at);
+      return { run, block, data };
     }
-    this.#insert(cursor);
+    return undefined;
   }
 
-  #nextBlock(cursor: Cursor): boolean {
-    const last = cursor.data.subarray(cursor.data.length - INDEX_BYTES);
-    this.#spent.push({ block: cursor.block, last });
-    const next = this.#runs.blockAfter(cursor.run, last);
-    if (next === null) return false;
+  #nextBlock(number: number): void {
+    const cursor = must(this.#cursors[number], 'a run that was merged had a block');
+    const next = this.#after(cursor.run, { number: cursor.block, data: cursor.data });
+    if (next === null) return;
     cursor.block = next.number;
     cursor.data = next.data;
-    cursor.at = 0;
-    return true;
+    this.#kernel.addBlock(number, next.data, 0);
   }
 
-  #insert(cursor: Cursor): void {
-    cursor.prefix = prefixOf(cursor.data, cursor.at);
-    const cursors = this.#cursors;
-    let to = cursors.length;
-    // There are at most 64 cursors, and this loop is faster than a call of `splice`.
-    for (let other = cursors[to - 1]; other !== undefined && isBehind(cursor, other);) {
-      cursors[to] = other;
-      to -= 1;
-      other = cursors[to - 1];
-    }
-    cursors[to] = cursor;
+  /** Returns the block after one that was read completely. */
+  #after(run: number, { number, data }: Block): Block | null {
+    const last = data.subarray(data.length - INDEX_BYTES);
+    this.#spent.push({ block: number, last });
+    return this.#runs.blockAfter(run, last);
   }
 }
 
@@ -294,9 +276,4 @@ interface MergeOptions {
   readonly inputs: readonly number[];
   readonly output: number;
   readonly consumed: Buffer | null;
-}
-
-function isBehind(one: Cursor, other: Cursor): boolean {
-  if (one.prefix !== other.prefix) return one.prefix > other.prefix;
-  return compareEntries(one.data, one.at, other.data, other.at) > 0;
 }

@@ -3,7 +3,6 @@
  * bytes, and no two are equal.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
-import { copyIdentity } from '../segments/segment.ts';
 import type { EntryPosition } from '../segments/segment-reader.ts';
 
 export const INDEX_BYTES = 22;
@@ -11,17 +10,6 @@ const SEGMENT_AT = 16;
 const POSITION_AT = 20;
 /** Entries in a block. A row with such a block fills a page of 4096 bytes (SQLite keeps up to 4061 bytes in a leaf). */
 export const BLOCK_ENTRIES = 182;
-
-export function writeIndexEntry(
-  data: Buffer,
-  { segment, position }: EntryPosition,
-  out: Buffer,
-  at: number,
-): void {
-  copyIdentity(data, position, out, at);
-  out.writeUInt32BE(segment, at + SEGMENT_AT);
-  out.writeUInt16BE(position, at + POSITION_AT);
-}
 
 export function positionIn(entries: Buffer, at: number): EntryPosition {
   return { segment: entries.readUInt32BE(at + SEGMENT_AT), position: entries.readUInt16BE(at + POSITION_AT) };
@@ -66,34 +54,3 @@ export function findIdentity(block: Buffer, identity: Buffer): number {
   }
   return -1;
 }
-
-/** Returns the first `count` entries, sorted. */
-export function sortEntries(entries: Buffer, count: number): Buffer {
-  // Numbers are the fastest to sort. Each holds 37 bits of an identity and, below them, the 16-bit number of its entry.
-  const keys = new Float64Array(count);
-  for (let i = 0; i < count; i += 1) {
-    keys[i] = Math.floor(prefixOf(entries, i * INDEX_BYTES) / 2048) * SORTED_MAX + i;
-  }
-  keys.sort();
-  const out = Buffer.alloc(count * INDEX_BYTES);
-  let before = -1;
-  for (let i = 0; i < count; i += 1) {
-    const key = keys[i] ?? 0;
-    const bits = Math.floor(key / SORTED_MAX);
-    const from = (key - bits * SORTED_MAX) * INDEX_BYTES;
-    let to = i * INDEX_BYTES;
-    // If the entry has the same 37 bits as the entry before it, it may belong before that entry and others.
-    if (bits === before) {
-      while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
-        copyEntry(out, to - INDEX_BYTES, out, to);
-        to -= INDEX_BYTES;
-      }
-    }
-    before = bits;
-    copyEntry(entries, from, out, to);
-  }
-  return out;
-}
-
-/** How many entries are sorted at most, because the number of an entry has 16 bits. */
-export const SORTED_MAX = 65_536;

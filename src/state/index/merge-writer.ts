@@ -6,6 +6,7 @@
  * outdated copy in a second slot. Any of the slots is kept; a comparison finds the copies in the others.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
+import type { IndexKernel } from '../../documents/kernel/index-kernel.ts';
 import { assert } from '../../lib/assert.ts';
 import { MAP_INDEX } from '../segments/map-store.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
@@ -45,7 +46,7 @@ export class IndexWriter {
     return this.#stores;
   }
 
-  add(entries: Buffer, at: number): void {
+  #add(entries: Buffer, at: number): void {
     if (this.#rivalCount > 0 && !isSameIdentity(entries, at, this.#rivals, 0)) this.#writeRivals();
     if (this.#isMap && this.#rivalCount === RIVALS_MAX) this.#keepOneRival();
     assert(this.#rivalCount < RIVALS_MAX, 'a document is copied only a few times');
@@ -55,7 +56,21 @@ export class IndexWriter {
     this.#rivalCount += 1;
   }
 
-  /** Writes the remaining entries. Called after the last `add`. */
+  /** Adds the first `count` entries that the kernel has sorted. Nearly all have an identity of their own. */
+  addSorted(kernel: Pick<IndexKernel, 'sorted' | 'nextRival'>, count: number): void {
+    const { sorted } = kernel;
+    for (let entry = 0; entry < count; entry += 1) {
+      this.#add(sorted, entry * INDEX_BYTES);
+      const rival = kernel.nextRival(entry, count);
+      if (rival === entry) continue;
+      // The next entry has another identity, and so on up to `rival`.
+      this.#writeRivals();
+      this.#write(sorted, (entry + 1) * INDEX_BYTES, rival * INDEX_BYTES);
+      entry = rival - 1;
+    }
+  }
+
+  /** Writes the remaining entries. Called after the last `addSorted`. */
   finish(): void {
     if (this.#rivalCount > 0) this.#writeRivals();
     this.#flush();
@@ -70,13 +85,21 @@ export class IndexWriter {
   #writeRivals(): void {
     const last = (this.#rivalCount - 1) * INDEX_BYTES;
     const chosen = this.#rivalCount === 1 ? 0 : this.#choose();
-    if (chosen >= 0) {
-      if (this.#filled === BLOCK_ENTRIES) this.#flush();
-      copyEntry(this.#rivals, chosen, this.#block, this.#filled * INDEX_BYTES);
-      this.#filled += 1;
-    }
+    if (chosen >= 0) this.#write(this.#rivals, chosen, chosen + INDEX_BYTES);
     copyEntry(this.#rivals, last, this.#lastDone, 0);
     this.#rivalCount = 0;
+  }
+
+  /** Puts the entries of a part of `entries` into blocks. A full block is written when the next entry follows. */
+  #write(entries: Buffer, from: number, until: number): void {
+    for (let at = from; at < until;) {
+      if (this.#filled === BLOCK_ENTRIES) this.#flush();
+      const end = Math.min(until, at + (BLOCK_ENTRIES - this.#filled) * INDEX_BYTES);
+      entries.copy(this.#block, this.#filled * INDEX_BYTES, at, end);
+      this.#filled += (end - at) / INDEX_BYTES;
+      copyEntry(entries, end - INDEX_BYTES, this.#lastDone, 0);
+      at = end;
+    }
   }
 
   /**

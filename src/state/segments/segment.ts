@@ -20,7 +20,8 @@ import {
   type ScannedKey,
 } from './key-bytes.ts';
 
-const ENTRY_BYTES = 46;
+/** The size of an entry, which begins with the identity. */
+export const ENTRY_BYTES = 46;
 const SLOT_AT = 16;
 const ETAG_AT = 32;
 const LSN_AT = 40;
@@ -261,12 +262,6 @@ export function positionOf(
     if (isEntry && slot.compare(data, at + SLOT_AT, at + SLOT_AT + HASH_BYTES) === 0) return at / ENTRY_BYTES;
   }
   return null;
-}
-
-/** Copies the identity of an entry to `out[at]`. */
-export function copyIdentity(data: Buffer, position: number, out: Buffer, at: number): void {
-  const from = position * ENTRY_BYTES;
-  for (let i = 0; i < HASH_BYTES; i += 1) out[at + i] = data[from + i] ?? 0;
 }
 
 /**

@@ -5,6 +5,7 @@ import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { DOCUMENT, NODE_FIELDS, NAME_BUCKETS, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
 import { DEPTH_MAX, IDENTITY_BYTES_MAX, ROW_HEAD } from '../../../src/documents/kernel/scan-kernel.ts';
+import { INDEX_BYTES } from '../../../src/state/index/entry.ts';
 import { SEGMENT_ENTRIES_MAX } from '../../../src/state/segments/segment.ts';
 import { FILTER, LEVEL, PART } from '../../../src/plan/pass/key-program.ts';
 import { ROW_STATE } from '../../../src/plan/pass/key-columns.ts';
@@ -14,7 +15,7 @@ const read = (name: string): string =>
   readFileSync(new URL(`../../../wasm/${name}`, import.meta.url), 'utf8');
 const SOURCE = read('kernel.ts');
 const CONSTANTS = new Map(
-  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'pack.ts'].map(read)]
+  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'pack.ts', 'index.ts'].map(read)]
     .flatMap((source) => [...source.matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
     .map(([, name, value]) => [name, Number(value)]),
 );
@@ -36,6 +37,7 @@ test.each<readonly [string, number]>([
   ['TYPE_NUMBER', NUMBER],
   ['TYPE_TEXT', TEXT],
   ['SEGMENT_ENTRIES_MAX', SEGMENT_ENTRIES_MAX],
+  ['ENTRY', INDEX_BYTES],
   ['LEVEL_STORED', LEVEL.stored],
   ['LEVEL_COPIED', LEVEL.copied],
   ['PART_END', PART.end],
