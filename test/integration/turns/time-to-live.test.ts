@@ -1,6 +1,9 @@
 /** Documents that expire: the container that is kept must not lose what is still alive in the other one. */
 import { expect, test } from 'vitest';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
+import { cutOverWithProof } from '../../../src/workflows/cutover.ts';
 import { Move } from '../../helpers/migration/move.ts';
+import { Turns } from '../../helpers/migration/turns.ts';
 import { cosmig } from '../../helpers/migration/typed.ts';
 
 const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
@@ -77,4 +80,58 @@ test('way back: the hook fails after times to live were changed -> the same comm
   expect(await ttlOf(move, 'target')).toBe(7200);
   const ended = await cosmig(move, 'tail');
   expect([ended.code, ended.stderr]).toEqual([3, expect.stringContaining('--adopt-target')]);
+}, 90_000);
+
+test('way back: a document expires after the commit and before the pause -> named, and no rollback before its repair', async () => {
+  await using move = await Move.open({
+    settings: { avad: true },
+    source: { defaultTtl: 3600 },
+    flags: { keepSourceFor: ['7d'] },
+  });
+  const lasting = { id: 'lasting', customerId: 'c', tenantId: 't' };
+  const short = { id: 'short', customerId: 'c', tenantId: 't', ttl: 60 };
+  await move.put(lasting, short);
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  const turns = new Turns(move);
+  const done = async (): Promise<void> => {};
+  const crash = new Error('a crash');
+  const onPoint = (point: CrashPoint): void => {
+    if (point === 'cut-over') throw crash;
+  };
+  const cutover = cutOverWithProof(
+    turns.parts(0, { onPoint }),
+    {
+      stopWriters: done,
+      onCommit: done,
+      onAbort: done,
+      deadlineMs: 20_000,
+      quietMs: 50,
+      watchMs: 0,
+      likeSource: [],
+    },
+    { onStep: () => {}, onProof: () => {} },
+  );
+  await expect(cutover).rejects.toThrow(crash);
+  await move.admin.clock(100_000);
+  await move.admin.purgeExpired('shop/orders');
+  expect((await cosmig(move, 'cutover', ...SWITCH)).code).toBe(0);
+  expect((await move.source.read()).resource?.defaultTtl).toBeUndefined();
+  expect(await move.documents(move.target)).toEqual([lasting, short]);
+  expect(await move.documents(move.source)).toEqual([lasting]);
+
+  expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
+  const verify = await cosmig(move, 'verify', '--reverse');
+  expect([verify.code, verify.stdout]).toEqual([4, expect.stringMatching(/^missing +"short" /m)]);
+  const early = await cosmig(move, 'rollback', ...SWITCH);
+  expect([early.code, early.stderr]).toEqual([
+    3,
+    expect.stringContaining('cosmig verify --reverse --repair'),
+  ]);
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  expect([repair.code, repair.stderr]).toEqual([0, expect.stringContaining('repairing 1 document')]);
+  expect(await move.documents(move.source)).toEqual([lasting, short]);
+  const back = await cosmig(move, 'rollback', ...SWITCH);
+  expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
+  expect(await move.documents(move.source)).toEqual([lasting, short]);
 }, 90_000);
