@@ -53,7 +53,7 @@ export function crashAt(wanted: CrashPoint, nth = 1): (point: CrashPoint) => voi
 }
 
 /** Loses the ledger: its files are elsewhere, where nothing looks for them. */
-export function lose({ ledgerPath }: Move): void {
+export function lose({ ledgerPath }: Pick<Move, 'ledgerPath'>): void {
   for (const end of ['', '-lock', '-mark'])
     if (existsSync(ledgerPath + end)) renameSync(ledgerPath + end, `${ledgerPath}.lost${end}`);
 }

@@ -23,6 +23,7 @@ import {
 } from '../../helpers/migration/adopting.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
+import { Turns } from '../../helpers/migration/turns.ts';
 import { cosmig, typed, SPEC } from '../../helpers/migration/typed.ts';
 
 describe('a lost ledger', () => {
@@ -102,6 +103,41 @@ describe('a lost ledger', () => {
     expect((await move.run('catch-up')).sweepPending).toBe(false);
     await expectEqual(move);
     await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  });
+
+  test('in the middle of a reverse window -> the source is adopted in the other direction, and nothing is lost', async () => {
+    await using move = await Move.open(AVAD);
+    const { source, target } = move;
+    const turns = new Turns(move);
+    await move.put(...orders);
+    await move.run('copy');
+    await turns.cutOver(0);
+    const change = async (from: number): Promise<void> => {
+      const { id, ...changed } = order(from, { changed: true });
+      await target.item(id, `t${from % 2}`).replace({ id, ...changed });
+      // The old key changes: the copy in the source moves.
+      await target
+        .item(`o${from + 1}`, `t${(from + 1) % 2}`)
+        .replace(order(from + 1, { customerId: 'moved' }));
+      await target.item(`o${from + 2}`, `t${from % 2}`).delete();
+      await target.items.create(order(from + 100));
+    };
+    await change(0);
+    await expect(turns.run(1, 'catch-up', { onPoint: crashAt('moved') })).rejects.toThrow('ends here');
+    const ledger = turns.parts(1).spec.ledger;
+    lose({ ledgerPath: ledger });
+    await change(10);
+    const again = ['--source', 'shop/by-tenant', '--target', 'shop/orders', '--partition-key', '/customerId'];
+    const settings = [...again, '--ledger', `${move.ledgerPath}.again`];
+    const copy = await typed(move, 'copy', '--adopt-target', '--yes', ...settings);
+    expect([copy.code, copy.stderr]).toEqual([0, expect.anything()]);
+    await change(20);
+    const tail = await typed(move, 'tail', '--until-caught-up', ...settings);
+    expect([tail.code, tail.stderr]).toEqual([0, expect.anything()]);
+    const verify = await typed(move, 'verify', ...settings);
+    expect([verify.code, verify.stderr]).toEqual([0, expect.anything()]);
+    expect(await move.documents(source)).toEqual(await move.documents(target));
+    expect(await move.documents(target)).toHaveLength(60);
   });
 
   test('its mover still runs -> refused', async () => {
