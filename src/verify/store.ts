@@ -83,9 +83,14 @@ export interface Proof {
 /**
  * Returns the moment after which nothing that a comparison has read was read: what was written later may be missing in it.
  */
-export function comparedFromMs({ atMs, details }: Pick<Proof, 'atMs' | 'details'>): number {
+export function comparedFromMs(proof: Pick<Proof, 'atMs' | 'details'>): number {
+  return proof.atMs - (readMsOf(proof) ?? 0);
+}
+
+/** Returns how long the last comparison of all documents took to read both sides; null: not known. */
+export function readMsOf({ details }: Pick<Proof, 'details'>): number | null {
   const readMs = memberOf(JSON.parse(details), 'readMs');
-  return typeof readMs === 'number' ? atMs - readMs : atMs;
+  return typeof readMs === 'number' ? readMs : null;
 }
 
 /** A small cache is enough: the file has a few rows and the sums of two sides. */

@@ -6,14 +6,13 @@ import type { ComparisonResult, CompareScope } from '../engine/cutover/contract.
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/letters/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';
-import { memberOf } from '../lib/json/json.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { ProofBasis } from '../state/journal.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/recheck/candidate-store.ts';
 import { parseKey } from '../verify/document-name.ts';
-import { VerifyStore, verifyPath } from '../verify/store.ts';
+import { readMsOf, VerifyStore, verifyPath } from '../verify/store.ts';
 import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
 import { verify, type VerifyProgress } from '../verify/verify.ts';
 
@@ -41,8 +40,7 @@ export function lastCleanComparison(spec: MigrationSpec): CleanComparison | null
   }
   const proof = VerifyStore.lastProof(path);
   if (proof?.fingerprint !== fingerprint(spec)) return null;
-  const readMs = memberOf(JSON.parse(proof.details), 'readMs');
-  return { atMs: proof.atMs, readMs: typeof readMs === 'number' ? readMs : null };
+  return { atMs: proof.atMs, readMs: readMsOf(proof) };
 }
 
 /**

@@ -96,7 +96,20 @@ export const STATUS = is.object({
         unsafe: is.list(is.text(), 'why it is rollback-unsafe'),
         isRepairable: is.flag('cosmig verify --reverse --repair would make it safe again'),
         lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
+        stopEstimate: is.nullable(
+          is.object(
+            {
+              ms: is.number('with the default of --quiet-for, and without the time of your scripts'),
+              changes: is.whole('changes since the last clean comparison, as far as they were read'),
+              comparesAll: is.flag('all documents would be compared, because changes were not reported'),
+            },
+            'for how long a return would stop the writers now',
+          ),
+        ),
         ruPerSecond: is.object({ source: is.number(), target: is.number() }, 'on average since it is in use'),
+        ruPerSecondNow: is.nullable(
+          is.object({ source: is.number(), target: is.number() }, 'in the last seconds of the run'),
+        ),
         moneyPerDay: is.object(
           {
             amount: is.number(),

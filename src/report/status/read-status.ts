@@ -2,9 +2,9 @@
 import { must } from '../../lib/assert.ts';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { Ledger } from '../../state/ledger.ts';
-import { readOverview } from '../../state/reading/overview.ts';
+import { readOverviewAnd } from '../../state/reading/overview.ts';
 import { readTurns, type TurnState } from '../../state/turns/chain.ts';
-import { comparedFromMs, VerifyStore, verifyPath } from '../../verify/store.ts';
+import { comparedFromMs, readMsOf, VerifyStore, verifyPath } from '../../verify/store.ts';
 import { buildStatus, type Status } from './status-data.ts';
 import type { Turns } from './way-back.ts';
 
@@ -12,10 +12,12 @@ import type { Turns } from './way-back.ts';
 export function readStatus(ledger: string, number: number, nowMs: number): Status {
   const path = turnPath(ledger, number);
   const verified = verifyPath(path);
-  return buildStatus(path, readOverview(path), {
+  const { overview, more: history } = readOverviewAnd(path, (one) => one.history.all());
+  return buildStatus(path, overview, {
     lastProof: provenIn(verified),
     isVerifying: VerifyStore.isInUse(verified),
     turns: turnsOf(readTurns(ledger), number),
+    history,
     nowMs,
   });
 }
@@ -23,7 +25,7 @@ export function readStatus(ledger: string, number: number, nowMs: number): Statu
 /** Returns the last clean comparison, and when it began to read. `path`: the verify file. */
 export function provenIn(path: string): Parameters<typeof buildStatus>[2]['lastProof'] {
   const proof = VerifyStore.lastProof(path);
-  return proof === null ? null : { ...proof, comparedFromMs: comparedFromMs(proof) };
+  return proof === null ? null : { ...proof, comparedFromMs: comparedFromMs(proof), readMs: readMsOf(proof) };
 }
 
 /** Returns what the ledgers say of the turns, for the status of one of them. */

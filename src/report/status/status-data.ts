@@ -4,6 +4,7 @@ import { isSwitch } from '../../state/runs.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Overview } from '../../state/reading/overview.ts';
+import type { HistoryEntry } from '../../state/reading/history.ts';
 import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
@@ -20,6 +21,8 @@ interface Proven {
   readonly fingerprint: string;
   /** When its reading began, if that is known: later writes may be missing in it. */
   readonly comparedFromMs: number;
+  /** How long the last comparison of all documents took to read both sides; null: not known. */
+  readonly readMs: number | null;
 }
 
 interface StatusParts {
@@ -27,13 +30,15 @@ interface StatusParts {
   readonly isVerifying: boolean;
   /** The turns of the migration; absent: the way back is not shown. */
   readonly turns?: Turns | null;
+  /** The recorded moments; only the way back is made from them. */
+  readonly history?: readonly HistoryEntry[];
   readonly nowMs?: number;
 }
 
 export function buildStatus(
   ledger: string,
   overview: Overview,
-  { lastProof, isVerifying, turns = null, nowMs = 0 }: StatusParts,
+  { lastProof, isVerifying, turns = null, history = [], nowMs = 0 }: StatusParts,
 ): Status {
   const { migration, leases, counters } = overview;
   const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
@@ -75,7 +80,9 @@ export function buildStatus(
     cutover: cutoverOf(overview),
   };
   const wayBack =
-    turns === null ? null : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven) }, nowMs);
+    turns === null
+      ? null
+      : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven), proof: proven, history }, nowMs);
   const next = adviseWayBack(wayBack) ?? adviseNext(status, overview.adoption);
   return { ...status, wayBack, next };
 }

@@ -8,7 +8,10 @@ import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { TurnState } from '../../state/turns/chain.ts';
 import { formatAge, formatDuration, formatTime, isoTime, type TextRow } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
+import type { HistoryEntry } from '../../state/reading/history.ts';
+import { paceNow } from '../watch/rates/pace.ts';
 import type { Status } from './status-data.ts';
+import { stopEstimateOf, type LastComparison } from './stop-estimate.ts';
 
 type WayBackStatus = NonNullable<StatusResult['wayBack']>;
 
@@ -37,10 +40,18 @@ export interface Unsafe {
   readonly missed: readonly string[];
 }
 
+/** What the ledger and the verify file know besides the status. */
+export interface Known {
+  readonly unsafe: Unsafe;
+  readonly proof: LastComparison | null;
+  /** The moments of the ledger of the turn that is shown. */
+  readonly history: readonly HistoryEntry[];
+}
+
 /** Returns the way back of a migration; null if there is none. */
 export function wayBackOf(
   status: Omit<Status, 'next' | 'wayBack'>,
-  { shown, newest, lastStopMs, unsafe }: Turns & { readonly unsafe: Unsafe },
+  { shown, newest, lastStopMs, unsafe, proof, history }: Turns & Known,
   nowMs: number,
 ): WayBackStatus | null {
   const { from } = newest;
@@ -70,10 +81,36 @@ export function wayBackOf(
     why,
     unsafe: reasonsUnsafe,
     lastStopMs,
+    stopEstimate: isOpen
+      ? stopEstimateOf({
+          proof,
+          history,
+          read: status.documents.read,
+          documents: status.seen?.expected ?? null,
+          comparesAll: unsafe.missed.length > 0,
+          lagMs: status.running === null ? null : secondsIn(status.seen?.lagSeconds),
+        })
+      : null,
     isRepairable: !isOpen || unsafe.lost.length === 0,
     ruPerSecond,
+    ruPerSecondNow: isOpen ? ruNow(status, history, nowMs) : null,
     moneyPerDay: { amount: moneyFor(ruPerSecond), currency: PRICES.currency, pricesOf: PRICES.date },
   };
+}
+
+function secondsIn(seconds: number | null | undefined): number | null {
+  return seconds === null || seconds === undefined ? null : seconds * 1000;
+}
+
+/** Returns what the run uses that is in progress; null: none is, or it has not recorded enough. */
+function ruNow(
+  { running }: Pick<Status, 'running'>,
+  history: readonly HistoryEntry[],
+  nowMs: number,
+): WayBackStatus['ruPerSecondNow'] {
+  if (running?.since == null) return null;
+  const pace = paceNow(history, { sinceMs: Date.parse(running.since), nowMs });
+  return pace === null ? null : { source: Math.round(pace.sourceRu), target: Math.round(pace.targetRu) };
 }
 
 /** Returns what so many RU/s cost in a day with manual throughput, at the list price. */
@@ -109,8 +146,8 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
     why,
     unsafe,
     isRepairable,
-    lastStopMs,
     ruPerSecond,
+    ruPerSecondNow: rateNow,
     moneyPerDay,
     leadsTo,
   } = wayBack;
@@ -121,8 +158,6 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
     leftMs > 0 ? `${formatAge(leftMs)} left` : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
   const kept: TextRow = ['way back', `to the ${leadsTo}, until ${formatTime(untilMs)} (${time})`];
   if (state === 'prepared') return [kept];
-  const stop =
-    lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
   const safety: TextRow[] =
     state === 'rollback-unsafe'
       ? [
@@ -132,7 +167,13 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
           ],
         ]
       : [];
-  const now = returnWouldSucceed ? `should succeed${stop}` : `would be refused: ${why.join('; ')}`;
+  const now = returnWouldSucceed
+    ? `should succeed${stopText(wayBack)}`
+    : `would be refused: ${why.join('; ')}`;
+  const recent =
+    rateNow === null
+      ? ''
+      : `${formatCount(rateNow.source)} RU/s of the source and ${formatCount(rateNow.target)} RU/s of the target now; `;
   const { source, target } = ruPerSecond;
   const day = formatCount((source + target) * DAY_SECONDS);
   return [
@@ -141,9 +182,19 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
     ['return now', now],
     [
       'costs',
-      `${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`,
+      `${recent}${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`,
     ],
   ];
+}
+
+/** For how long a return would stop the writers, as a part of a sentence. */
+function stopText({ stopEstimate, lastStopMs }: WayBackStatus): string {
+  const last = lastStopMs === null ? '' : `; the last cutover stopped them for ${formatDuration(lastStopMs)}`;
+  if (stopEstimate === null)
+    return lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
+  const { ms, changes, comparesAll } = stopEstimate;
+  const compared = comparesAll ? 'all documents' : pluralize(changes, 'change');
+  return `; it would stop writers for about ${formatAge(ms)} and the time of your scripts, with ${compared} to compare${last}`;
 }
 
 /** Returns what to do next if the way back decides it; null if the rest of the status does. */

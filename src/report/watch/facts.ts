@@ -124,6 +124,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     lastProof: provenIn(verified),
     isVerifying,
     turns,
+    history: more.history,
     nowMs: atMs,
   });
   return {

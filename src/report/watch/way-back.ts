@@ -1,5 +1,5 @@
 /** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
-import { formatCount } from '../../lib/counting.ts';
+import { formatCount, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatDuration, formatTime } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
@@ -42,18 +42,20 @@ function rows(facts: MigrationFacts): Markup | null {
     report,
   } = facts;
   if (way === null) return null;
-  const { state, keptUntil, lastStopMs, ruPerSecond } = way;
+  const { state, keptUntil, lastStopMs, stopEstimate, ruPerSecond, ruPerSecondNow: rateNow } = way;
   const ru = ruPerSecond.source + ruPerSecond.target;
   const lag = isReporting(facts) ? (report?.lagSeconds ?? null) : null;
   const list: Array<readonly [name: string, value: string, note: string]> = [
     ['Kept until', formatTime(Date.parse(keptUntil)), 'end it with cosmig finish'],
   ];
-  if (lastStopMs !== null)
+  if (stopEstimate !== null)
     list.push([
-      'Writers stopped',
-      `for ${formatDuration(lastStopMs)}`,
-      'in the last cutover; a return may take as long',
+      'A return stops writers',
+      `for about ${formatAge(stopEstimate.ms)}`,
+      `and the time of your scripts; ${stopEstimate.comparesAll ? 'all documents' : pluralize(stopEstimate.changes, 'change')} to compare`,
     ]);
+  if (lastStopMs !== null)
+    list.push(['Writers stopped', `for ${formatDuration(lastStopMs)}`, 'in the last cutover']);
   if (state === 'in use' || state === 'rollback-unsafe') {
     list.push(
       [
@@ -61,8 +63,14 @@ function rows(facts: MigrationFacts): Markup | null {
         lag === null ? '–' : formatDuration(lag * 1000),
         lag !== null ? 'the container in use' : isReporting(facts) ? 'not known yet' : 'no run measures it',
       ],
-      ['Costs', `${formatCount(ru)} RU/s`, `on both sides, ${formatCount(ru * DAY_SECONDS)} RU a day`],
+      [
+        'Costs',
+        `${formatCount(ru)} RU/s`,
+        `on both sides on average, ${formatCount(ru * DAY_SECONDS)} RU a day`,
+      ],
     );
+    if (rateNow !== null)
+      list.push(['Costs now', `${formatCount(rateNow.source + rateNow.target)} RU/s`, 'in the last seconds']);
   }
   return markup`<dl class="rows">${list.map(
     ([name, value, note]) =>

@@ -25,6 +25,18 @@ export function paceOf(history: readonly HistoryEntry[], sinceMs: number): Recen
   return between(startOf(history, { endMs: last.atMs, sinceMs }), last);
 }
 
+/** A moment that is older says nothing of now. */
+const NOW_MS = 30_000;
+
+/** Returns the rates of a run that is in progress; null: too little was recorded, or it was long ago. */
+export function paceNow(
+  history: readonly HistoryEntry[],
+  { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number },
+): RecentRates | null {
+  const last = history.at(-1);
+  return last === undefined || nowMs - last.atMs > NOW_MS ? null : paceOf(history, sinceMs);
+}
+
 /** The time that is left for so many documents, at the lowest and at the highest rate of the last minute. */
 export interface TimeLeft {
   readonly shortMs: number;
