@@ -25,10 +25,13 @@ export interface WayBack {
   readonly notes: readonly string[];
 }
 
+/** How many documents that could not go back a refusal names. */
+const NAMED_MAX = 20;
+
 type WayBackParts = Pick<InspectParts, 'spec' | 'connections' | 'accounts'> & {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
-  readonly letters: Pick<LetterStore, 'counts'>;
+  readonly letters: Pick<LetterStore, 'leftOut'>;
   readonly asking: () => Asking;
 };
 
@@ -77,14 +80,14 @@ function reach({ connections, accounts, asking, ...facts }: WayBackParts, side: 
  * process has written there.
  */
 function waivedProblems({ letters }: WayBackParts): Problem[] {
-  const waived = letters
-    .counts()
-    .reduce((sum, { state, letters: count }) => sum + (state === 'discarded' ? count : 0), 0);
-  if (waived === 0) return [];
+  const { count, first } = letters.leftOut(NAMED_MAX);
+  if (count === 0) return [];
+  const named = first.map(({ id, sourceKey, reason }) => `${id} of ${sourceKey} (${reason})`).join(', ');
+  const more = count > first.length ? ` and ${formatCount(count - first.length)} more` : '';
   return [
     {
       from: '--keep-source-for',
-      message: `${pluralize(waived, 'document')} of the source ${waived === 1 ? 'has' : 'have'} no copy in the target, because the dead letters were discarded`,
+      message: `${pluralize(count, 'document')} of the source ${count === 1 ? 'has' : 'have'} no copy in the target, because the dead letters were discarded: ${named}${more}`,
       why: 'on the way back cosmig cannot distinguish them from documents that another process has written',
       hint: 'delete or fix these documents in the source (cosmig dead-letters list --state discarded), and let cosmig tail replicate that',
     },

@@ -126,6 +126,18 @@ export class LetterStore {
       newest: database.prepare<[number], Columns>(
         `SELECT * FROM dead_letters WHERE ${open} ORDER BY number DESC LIMIT ?`,
       ),
+      // Of several letters of a document, max() takes the columns of the newest.
+      leftOut: database.prepare<[number], Columns>(
+        `SELECT dead_letters.*, max(number) FROM dead_letters JOIN documents USING (identity)
+         WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'
+         GROUP BY identity ORDER BY number LIMIT ?`,
+      ),
+      leftOutCount: database
+        .prepare<[], number>(
+          `SELECT count(DISTINCT identity) FROM dead_letters JOIN documents USING (identity)
+           WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'`,
+        )
+        .pluck(),
       discardAll: database.prepare(
         `UPDATE dead_letters SET state = 'discarded', updated_at_ms = @atMs WHERE reason = @reason AND ${open}`,
       ),
@@ -219,6 +231,17 @@ export class LetterStore {
       yield letters;
       after = last.number;
     }
+  }
+
+  /**
+   * Returns the documents that are not in the target because the operator has discarded their letters, by their newest
+   * letters, and how many there are. Those that were moved or deleted since are not among them.
+   */
+  leftOut(limit: number): { readonly count: number; readonly first: readonly Letter[] } {
+    return this.#transactions.read(() => ({
+      count: this.#sql.leftOutCount.get() ?? 0,
+      first: this.#sql.leftOut.all(limit).map(parseLetter),
+    }));
   }
 
   openCount(): number {
