@@ -24,6 +24,7 @@ import {
 export { hash, hashLong };
 export { addCursor, beginMerge, exhausted, merge, nextRival, shelve, sortShelf } from './index';
 export { addRecord, forgetKeys, keysAreFull } from './known-keys';
+export { beyondCount, listedCount, mappedCount, mapRows } from './map';
 export { lookRows, packRows } from './pack';
 export { rowKeys } from './row-keys';
 

@@ -66,12 +66,12 @@ const ENTRY_ETAG_END: usize = 60;
 const PART_BYTES: usize = 24;
 
 // The layout of a segment's entry, as in src/state/segments/segment.ts.
-const STORED_BYTES: usize = 46;
-const STORED_SLOT: usize = 16;
-const STORED_ETAG: usize = 32;
-const STORED_LSN: usize = 40;
-const STORED_KEY: usize = 44;
-const SEGMENT_ENTRIES_MAX: u32 = 256;
+export const STORED_BYTES: usize = 46;
+export const STORED_SLOT: usize = 16;
+export const STORED_ETAG: usize = 32;
+export const STORED_LSN: usize = 40;
+export const STORED_KEY: usize = 44;
+export const SEGMENT_ENTRIES_MAX: u32 = 256;
 /** The LSNs of a segment lie within so many. */
 const LSN_SPAN: f64 = 4294967295;
 
@@ -133,7 +133,7 @@ function keyOf(at: usize, work: usize): i32 {
 }
 
 /** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
-function wholeOf(at: usize, node: u32): f64 {
+export function wholeOf(at: usize, node: u32): f64 {
   if (!hasValue(at, node)) return -1;
   const until = spanEnd(at, node);
   let whole: i64 = 0;
@@ -150,7 +150,7 @@ function wholeOf(at: usize, node: u32): f64 {
  * Writes the hash of an etag as src/state/segments/etag-hash.ts does. Returns false if the text is not ASCII, or if
  * another character than a quote is escaped.
  */
-function hashEtag(from: usize, until: usize, to: usize): bool {
+export function hashEtag(from: usize, until: usize, to: usize): bool {
   if (until == from || load<u8>(from) != 0x22) return false;
   let one: u32 = 0xdeadbeef;
   let two: u32 = 0x41c6ce57;
@@ -201,7 +201,7 @@ export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize,
 }
 
 /** Makes the memory large enough for so many bytes at an address, which it returns. */
-function reserve(at: usize, sizeBytes: usize): usize {
+export function reserve(at: usize, sizeBytes: usize): usize {
   const capacity = usize(memory.size()) << 16;
   if (at + sizeBytes + SLACK > capacity) {
     const missing = (at + sizeBytes + SLACK - capacity) >> 16;
@@ -292,7 +292,7 @@ function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
 }
 
 /** Stores a hash with the high byte of each of its words first. */
-function storeReversed(to: usize, words: v128): void {
+export function storeReversed(to: usize, words: v128): void {
   v128.store(to, i8x16.shuffle(words, words, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
 }
 
@@ -303,7 +303,7 @@ function isSameKey(one: u32, other: u32): bool {
   return size == packedBytes(other) && isSame(packedAt(one), packedAt(other), size);
 }
 
-function isSame(one: usize, other: usize, size: usize): bool {
+export function isSame(one: usize, other: usize, size: usize): bool {
   for (let i: usize = 0; i < size; i += 1) if (load<u8>(one + i) != load<u8>(other + i)) return false;
   return true;
 }

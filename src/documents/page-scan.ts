@@ -8,6 +8,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
+import { mapRows, type MappedRows } from './kernel/map-kernel.ts';
 import { ROW_HEAD, scanKernel } from './kernel/scan-kernel.ts';
 import type {
   AskedOfKeys,
@@ -249,6 +250,12 @@ export class PageScan<Around = unknown> {
     const kernel = scanKernel();
     assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');
     return kernel.digest(asked, fenceLsn);
+  }
+
+  /** Makes segments of the rows up to a fence (kernel/map-kernel.ts). */
+  mapRows(asked: Uint32Array, fenceLsn: number): MappedRows {
+    assert(scanKernel().generation === this.#generation, 'a page is mapped before another one is scanned');
+    return mapRows(asked, fenceLsn);
   }
 
   /** Computes the keys of the rows up to a fence. The columns are valid until the next call of any method. */

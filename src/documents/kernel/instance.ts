@@ -39,6 +39,10 @@ export interface KernelExports {
   readonly addRecord: (key: number, ...sizes: number[]) => number;
   readonly lookRows: (...asked: number[]) => void;
   readonly packRows: (list: number, count: number, work: number, parts: number, out: number) => number;
+  readonly mapRows: (...asked: number[]) => number;
+  readonly mappedCount: { readonly value: number };
+  readonly beyondCount: { readonly value: number };
+  readonly listedCount: { readonly value: number };
   readonly shelve: (segment: number, strideBytes: number, count: number, ...where: number[]) => number;
   readonly sortShelf: (from: number, count: number, starts: number, to: number) => void;
   readonly nextRival: (entries: number, first: number, count: number) => number;

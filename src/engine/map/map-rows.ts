@@ -3,6 +3,7 @@
  * in. Invariant: a document that a migration with these settings cannot have written is a stranger. It is counted, and
  * is not in the map, so it is never taken for a copy.
  */
+import { askForMap, VERSION } from '../../documents/kernel/map-kernel.ts';
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
 import { integerAt } from '../../documents/scalar.ts';
@@ -13,6 +14,7 @@ import type { Remover } from '../../keys/remover.ts';
 import { SegmentBuilder, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { MapTotals } from '../../state/segments/map-store.ts';
 import type { RunContext } from '../context.ts';
+import { RESERVATION_ID } from '../../preflight/reservation.ts';
 import { isReservation } from './reservation-row.ts';
 
 /** What a page has added. */
@@ -29,6 +31,9 @@ interface MapRowsOptions {
   readonly requiresSourceKey: boolean;
   readonly hasCopyEtags: boolean;
 }
+
+/** The map does not store the names of documents: the target has them. */
+const NO_NAMES = Buffer.alloc(0);
 
 export class MapRows {
   readonly #scan: PageScan;
@@ -48,13 +53,22 @@ export class MapRows {
   /** Sees which derived properties a copy has of its own, in a move back. */
   readonly #remover: Remover | undefined;
   #owning = 0;
+  /** What the kernel is asked; undefined if no row is plain. */
+  readonly #asked: Uint32Array | undefined;
 
   /**
    * `hasCopyEtags`: whether entries get the etags of the copies, by which a turn notices that another process has changed
    * a copy. Otherwise they get hashes of the contents.
    */
   constructor(
-    { plan, versions: { kind, ttl }, spec: { missingKey } }: Pick<RunContext, 'plan' | 'versions' | 'spec'>,
+    {
+      plan,
+      versions: { kind, ttl },
+      spec: { missingKey },
+      packsPages,
+    }: Pick<RunContext, 'plan' | 'versions' | 'packsPages'> & {
+      readonly spec: Pick<RunContext['spec'], 'missingKey'>;
+    },
     { requiresSourceKey, hasCopyEtags }: MapRowsOptions,
   ) {
     this.#requiresSourceKey = requiresSourceKey;
@@ -70,15 +84,29 @@ export class MapRows {
     this.#remover = plan.back === undefined ? undefined : removerOf(scan, plan);
     this.#key = plan.targetPaths.map((path) => scan.nodeAt(path));
     this.#content = ttl.mode === 'restart' ? new Uint32Array(4) : null;
+    // A key that is computed, for the identity or to check the slot, is read value by value. So is what a copy has of its own,
+    // in a move back in which the identity is computed.
+    if (!packsPages || plan.identity !== undefined || this.#rekey !== undefined) return;
+    const names = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
+    this.#asked = askForMap({
+      ...scan.nodes,
+      version: hasCopyEtags ? VERSION.etag : this.#content === null ? VERSION.none : VERSION.content,
+      identity: [scan.nodes.id, ...names],
+      key: this.#key,
+      required: requiresSourceKey ? names : [],
+      idLeftOut: JSON.stringify(RESERVATION_ID),
+    });
   }
 
   /** Reads the documents of a page up to the fence. Throws a PageError for a damaged page, of which nothing is taken. */
   read(page: Buffer, fenceLsn: number): MappedPage {
     const scan = this.#scan.scan(page);
-    let [documents, mapped, strangers] = [0, 0, 0];
-    let isBeyond = false;
+    const plain = this.#asked === undefined ? undefined : scan.mapRows(this.#asked, fenceLsn);
+    const { mapped: count = 0, segments = [] } = plain ?? {};
+    let [documents, mapped, strangers] = [count, count, 0];
+    let isBeyond = plain?.isBeyond === true;
     this.#owning = 0;
-    for (let row = 0; row < scan.count; row += 1) {
+    for (const row of plain?.listed ?? Array.from({ length: scan.count }, (_, i) => i)) {
       const lsn = integerAt(scan, row, scan.nodes.lsn);
       if (lsn === null) throw lsnMissing();
       if (lsn > fenceLsn) {
@@ -94,8 +122,9 @@ export class MapRows {
       mapped += 1;
       this.#add(row);
     }
+    const made = segments.map((segment) => ({ ...segment, lsnBase: 0, names: NO_NAMES }));
     const owning = this.#owning;
-    return { documents, mapped, strangers, isBeyond, owning, segments: this.#segment.finish() };
+    return { documents, mapped, strangers, isBeyond, owning, segments: [...made, ...this.#segment.finish()] };
   }
 
   #add(row: number): void {
