@@ -33,6 +33,7 @@ import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
 import { runWatched } from './turn/watch-closed.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
+import { noteUnusable, noteUsable } from './unusable-ranges.ts';
 import { settleAll } from './unit/settle.ts';
 import type { Goal, RunSnapshot } from './progress/snapshot.ts';
 import { finishTasks, RunStop, Tasks } from './progress/stopping.ts';
@@ -174,7 +175,7 @@ async function withLedger<T>(
     ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
     return result;
   } catch (error) {
-    endBadly(ledger, { number, error, nowMs: clock.now() });
+    endBadly(ledger, { spec: parts.spec, number, error, nowMs: clock.now() });
     throw error;
   } finally {
     ledger.close();
@@ -207,13 +208,18 @@ function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void 
   );
 }
 
+interface BadEnd {
+  readonly spec: MigrationSpec;
+  readonly number: number;
+  readonly error: unknown;
+  readonly nowMs: number;
+}
+
 /** Records how a failed run ended. If the ledger cannot be written, the first error is still the one to report. */
-function endBadly(
-  ledger: Ledger,
-  { number, error, nowMs }: { readonly number: number; readonly error: unknown; readonly nowMs: number },
-): void {
+function endBadly(ledger: Ledger, { spec, number, error, nowMs }: BadEnd): void {
   const [outcome, why] = error instanceof CosmigError ? [error.code, error.message] : ['internal', null];
   try {
+    noteUnusable(ledger, spec, error, nowMs);
     ledger.runs.end(number, { outcome, why, nowMs });
   } catch (late) {
     if (!(late instanceof CosmigError)) throw late;
@@ -256,6 +262,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
         packsPages: parts.packsPages,
         onWait: (side, wait) => waits.record(side, wait),
       });
+      noteUsable(ledger, clock.now());
       const onSnapshot = (snapshot: RunSnapshot): void => {
         if (!isOver) remember(ledger, snapshot, { clock, isLast: false });
         parts.onSnapshot?.(snapshot);

@@ -81,6 +81,15 @@ export type JournalEvent =
   | ({ readonly event: 'written by others' } & SourceChange)
   /** A container of the migration was deleted and created again, as a command has noticed. */
   | { readonly event: 'container recreated'; readonly container: 'source' | 'target' }
+  /** A run has ended because the service listed ranges of a container that do not cover its keys exactly once. */
+  | {
+      readonly event: 'ranges unusable';
+      readonly container: 'source' | 'target';
+      /** What is wrong with the list, in words. */
+      readonly what: string;
+    }
+  /** A later run has listed the ranges of both containers, and they cover all keys. */
+  | { readonly event: 'ranges usable' }
   /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
@@ -134,6 +143,9 @@ export class Journal {
         .pluck(),
       recreated: database.prepare<[], Columns>(
         "SELECT * FROM journal WHERE event = 'container recreated' ORDER BY number DESC LIMIT 1",
+      ),
+      ranges: database.prepare<[], Columns>(
+        "SELECT * FROM journal WHERE event IN ('ranges unusable', 'ranges usable') ORDER BY number DESC LIMIT 1",
       ),
       byOthers: database.prepare<[number], Columns>(
         "SELECT * FROM journal WHERE event = 'written by others' ORDER BY number DESC LIMIT ?",
@@ -203,6 +215,13 @@ export class Journal {
     return entry?.event === 'container recreated' ? entry.container : null;
   }
 
+  /** Returns the container whose ranges the last run could not use, and why; null: no run has found that since. */
+  unusableRanges(): { readonly container: 'source' | 'target'; readonly what: string } | null {
+    const row = this.#sql.ranges.get();
+    const entry = row === undefined ? null : parseEntry(row);
+    return entry?.event === 'ranges unusable' ? entry : null;
+  }
+
   /** Returns the newest writes of others to the container that only cosmig may write to, the newest of them first. */
   writtenByOthers(limit: number): Array<SourceChange & { readonly atMs: number }> {
     return this.#sql.byOthers.all(limit).flatMap((row) => {
@@ -239,6 +258,8 @@ const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
   'adoption compared': true,
   'written by others': true,
   'container recreated': true,
+  'ranges unusable': true,
+  'ranges usable': true,
   'ledger restored': true,
   'dead letters discarded': true,
 };

@@ -4,7 +4,7 @@
  */
 import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
-import { TroubleError, type Trouble } from '../transport/trouble.ts';
+import { TroubleError, troubleOf } from '../transport/trouble.ts';
 import type { Call, ContainerRequests } from '../transport/container-requests.ts';
 import { memberOf } from '../../lib/json/json.ts';
 
@@ -31,6 +31,16 @@ const PAGES_MAX = 100;
 
 /** Reads all ranges of a container, in the order of the key space; throws a TroubleError if they do not tile it. */
 export async function readRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
+  try {
+    return await listRanges(requests, call);
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble?.rangesOf !== null) throw error;
+    throw new TroubleError({ ...trouble, rangesOf: requests.name });
+  }
+}
+
+async function listRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
   const listed: PhysicalRange[] = [];
   let continuation: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -123,6 +133,6 @@ function parseRange(listed: unknown): PhysicalRange {
 }
 
 function unusable(what: string, cause?: unknown): TroubleError {
-  const trouble: Trouble = { kind: 'transient', status: 200, substatus: 0, what, chargeRu: 0, cause };
-  return new TroubleError(trouble);
+  const known = { kind: 'transient', status: 200, substatus: 0, chargeRu: 0, rangesOf: null } as const;
+  return new TroubleError({ ...known, what, cause });
 }

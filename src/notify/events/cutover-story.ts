@@ -59,6 +59,8 @@ export class CutoverStory {
       case 'ttl paused':
       case 'written by others':
       case 'container recreated':
+      case 'ranges unusable':
+      case 'ranges usable':
       case 'ledger restored':
       case 'dead letters discarded':
         return false;

@@ -88,7 +88,7 @@ export const STATUS = is.object({
         leadsTo: is.oneOf(['source', 'target'], 'the container that is kept'),
         state: is.oneOf(
           ['prepared', 'in use', 'rollback-unsafe', 'ended'],
-          'prepared: nothing was replicated yet. rollback-unsafe: another process has written to the container that is kept, or changes were not reported. ended: by cosmig finish',
+          'prepared: nothing was replicated yet. rollback-unsafe: another process has written to the container that is kept, changes were not reported, or the service lists ranges that leave a gap or overlap. ended: by cosmig finish',
         ),
         keptUntil: is.time('as --keep-source-for has asked'),
         returnWouldSucceed: is.flag('as far as the ledger knows'),

@@ -97,7 +97,10 @@ function keyOf({ migration, lastRun }: Overview, turns: Turns | null): readonly 
 }
 
 /** Returns what makes a return unsafe since the last comparison of all documents. */
-function unsafeIn({ writtenByOthers, recreated, leases }: Overview, proven: Proven | null): Unsafe {
+function unsafeIn(
+  { writtenByOthers, recreated, unusableRanges, leases }: Overview,
+  proven: Proven | null,
+): Unsafe {
   const comparedFromMs = proven === null ? 0 : proven.comparedFromMs;
   const byOthers = writtenByOthers
     .filter(({ atMs }) => atMs >= comparedFromMs)
@@ -106,7 +109,11 @@ function unsafeIn({ writtenByOthers, recreated, leases }: Overview, proven: Prov
   const ranges = `${forgotten.length === 1 ? 'range' : 'ranges'} ${forgotten.join(', ')}`;
   const missed = `deletes or renames in ${ranges} of the source were not reported`;
   const lost = recreated === null ? [] : [`the ${recreated} was deleted and created again`];
-  return { lost, byOthers, missed: forgotten.length === 0 ? [] : [missed] };
+  const unusable =
+    unusableRanges === null
+      ? []
+      : [`the last run could not use the ranges of the ${unusableRanges.container}: ${unusableRanges.what}`];
+  return { lost, ranges: unusable, byOthers, missed: forgotten.length === 0 ? [] : [missed] };
 }
 
 /** Returns a list of texts that the ledger holds as JSON. */

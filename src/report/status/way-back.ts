@@ -34,6 +34,8 @@ export interface Turns {
 export interface Unsafe {
   /** What no comparison can repair: there is no return without a new copy. */
   readonly lost: readonly string[];
+  /** A container whose ranges do not cover its keys: nothing can be replicated, and no rollback can prove anything. */
+  readonly ranges: readonly string[];
   /** Writes of other processes: a rollback refuses until a comparison has found both sides equal. */
   readonly byOthers: readonly string[];
   /** Changes that were not reported: a rollback compares all documents. */
@@ -58,12 +60,14 @@ export function wayBackOf(
   if (from === null) return null;
   const isShown = shown.number === newest.number && newest.hasBegun;
   const isOpen = isShown && status.phase !== 'committed';
-  const reasonsUnsafe = isOpen ? [...unsafe.lost, ...unsafe.byOthers, ...unsafe.missed] : [];
+  const reasonsUnsafe = isOpen
+    ? [...unsafe.lost, ...unsafe.ranges, ...unsafe.byOthers, ...unsafe.missed]
+    : [];
   const isUnsafe = reasonsUnsafe.length > 0;
   const open = newest.hasBegun ? (isUnsafe ? 'rollback-unsafe' : 'in use') : 'prepared';
   const state = from.endedAtMs === null ? open : 'ended';
   const reasons = (): readonly string[] => [
-    ...(isOpen ? [...unsafe.lost, ...unsafe.byOthers] : []),
+    ...(isOpen ? [...unsafe.lost, ...unsafe.ranges, ...unsafe.byOthers] : []),
     ...whyNot(status, nowMs),
   ];
   const why = state === 'ended' ? ['cosmig finish has ended it'] : isShown ? reasons() : [NOT_BEGUN];

@@ -270,6 +270,10 @@ export function eventText(entry: JournalEntry): string {
       return `${changeText(entry)} in the target by another process, which makes the way back unsafe`;
     case 'container recreated':
       return `The ${entry.container} was deleted and created again: what the ledger knows about it no longer holds`;
+    case 'ranges unusable':
+      return `The ranges of the ${entry.container} could not be used: ${entry.what}`;
+    case 'ranges usable':
+      return 'The ranges of both containers can be used again';
     case 'ledger restored':
       return 'The ledger was restored from an older copy';
     case 'dead letters discarded':

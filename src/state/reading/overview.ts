@@ -25,6 +25,8 @@ export interface Overview {
   readonly writtenByOthers: ReturnType<Ledger['journal']['writtenByOthers']>;
   /** The container that was noticed to be deleted and created again; null: none. */
   readonly recreated: ReturnType<Ledger['journal']['recreated']>;
+  /** The container whose ranges the last run could not use; null: none. */
+  readonly unusableRanges: ReturnType<Ledger['journal']['unusableRanges']>;
   /** Whether a mover holds the lock, as the operating system reports it. */
   readonly isRunning: boolean;
 }
@@ -58,6 +60,7 @@ export function readOverviewAnd<T>(
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
       adoption: ledger.journal.adoption(),
       recreated: ledger.journal.recreated(),
+      unusableRanges: ledger.journal.unusableRanges(),
       writtenByOthers: ledger.journal.writtenByOthers(NAMED_MAX),
       more: more(ledger),
     }));

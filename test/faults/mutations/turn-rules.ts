@@ -31,6 +31,27 @@ export const TURN_RULES: readonly Rule[] = [
     by: 'turns with a derived key',
   },
   {
+    name: 'unusable-ranges-are-not-noted',
+    edits: [{ file: 'src/engine/run.ts', find: 'noteUnusable(ledger, spec, error, nowMs);', replace: '' }],
+    test: 'test/integration/turns/ranges.test.ts',
+    by: 'ranges leave a gap',
+  },
+  {
+    name: 'corrected-documents-count-as-left-out',
+    edits: [
+      {
+        file: 'src/state/dead-letters.ts',
+        find: `.prepare<[], number>(
+          \`SELECT count(DISTINCT identity) FROM dead_letters JOIN documents USING (identity)
+           WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'\`,
+        )`,
+        replace: `.prepare<[], number>("SELECT count(*) FROM dead_letters WHERE state = 'discarded'")`,
+      },
+    ],
+    test: 'test/integration/turns/left-out.test.ts',
+    by: 'dead letters were discarded',
+  },
+  {
     name: 'changed-copy-is-deleted',
     edits: [
       {
