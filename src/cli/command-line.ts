@@ -14,7 +14,7 @@ import { nearest } from '../lib/nearest.ts';
 import { Invalid } from '../spec/input/given.ts';
 import { readChoice, readDuration, readWhole, type Read } from '../spec/input/values.ts';
 import type { Command, Option, OptionTable, RawOption, Values } from './command.ts';
-import { helpOfAll, helpOfCommand, helpOfGroup, lastWord } from './help.ts';
+import { helpOfAll, helpOfCommand, helpOfGroup, lastWord, shortHelp } from './help.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 type OptionValue = string | number | boolean | readonly string[] | undefined;
@@ -23,7 +23,7 @@ type Flags = Readonly<Record<string, unknown>>;
 
 /** What the command line asks for: a text to print, or a command to run. */
 export type Parsed =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly exitCode: number }
   | {
       readonly kind: 'run';
       readonly command: Command;
@@ -41,6 +41,8 @@ interface Surroundings {
 
 /** The width of help that is written to a file or a pipe. */
 const COLUMNS = 100;
+/** The exit code of `cosmig` alone: nothing was done. */
+const USAGE_EXIT = 2;
 
 /** Parses a command line. Throws a UsageError when it is not valid. */
 export function parseCommandLine(
@@ -48,14 +50,17 @@ export function parseCommandLine(
   commands: readonly Command[],
   { version, env, columns = COLUMNS }: Surroundings,
 ): Parsed {
+  // A script whose variable with the command is empty must not take this for success.
+  if (argv.length === 0 && !wantsJson(argv, env))
+    return { kind: 'text', text: shortHelp(columns), exitCode: USAGE_EXIT };
   // `cosmig help copy` means `cosmig copy --help`: many operators type it first.
   const asked = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
   // The command decides which of its flags take a value. It is found by a first pass that knows the common flags only.
   const found = findCommand(wordsOf(readFlags(asked, [COMMON_OPTIONS])), commands);
   const flags = readFlags(asked, [COMMON_OPTIONS, ...(found === undefined ? [] : [found.options])]);
   const words = wordsOf(flags);
-  if (flags['help'] === true) return { kind: 'text', text: helpOf(words, commands, columns) };
-  if (flags['version'] === true) return { kind: 'text', text: version };
+  if (flags['help'] === true) return { kind: 'text', text: helpOf(words, commands, columns), exitCode: 0 };
+  if (flags['version'] === true) return { kind: 'text', text: version, exitCode: 0 };
   return resolve(flags, { argv, words, commands, env });
 }
 

@@ -52,7 +52,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
   of(
     UsageError,
     'wrong usage',
-    'the command line, a variable or the config file is wrong; nothing was started',
+    'the command line, a variable or the config file is wrong; nothing was started; also `cosmig` alone, which prints the usual order of commands',
   ),
   of(
     NotReadyError,

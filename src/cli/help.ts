@@ -21,6 +21,31 @@ export interface Names {
   readonly summary: string;
 }
 
+/** The commands of a migration in their usual order, with what each means to a new operator. */
+const USUAL_ORDER: ReadonlyArray<readonly [line: string, purpose: string]> = [
+  ['cosmig plan', 'which key would be better? Writes to no container'],
+  ['cosmig doctor', 'can this migration run?'],
+  ['cosmig copy --dry-run', 'what will it do, cost and take? Writes nothing'],
+  ['cosmig copy', 'copies all documents while the application writes'],
+  ['cosmig tail', 'replicates what is written since; leave it running'],
+  ['cosmig verify', 'are both sides equal? Compares every document'],
+  ['cosmig cutover', 'switches the application, after a last proof'],
+];
+
+/** Returns what `cosmig` alone prints: where to begin. */
+export function shortHelp(columns: number): string {
+  return joined(columns, [
+    [PITCH],
+    ['A migration, in the usual order:', ...USUAL_ORDER.map(([line, purpose]) => rowOf(line, purpose))],
+    [
+      'At any time:',
+      rowOf('cosmig status', 'how far is it, and what is next?'),
+      rowOf('cosmig demo', 'a whole migration in a minute, without an account'),
+      rowOf('cosmig --help', 'all commands; cosmig <command> --help for one'),
+    ],
+  ]);
+}
+
 /** Returns the help of cosmig itself. */
 export function helpOfAll(commands: readonly Command[], columns: number): string {
   const names = commands.map(({ name, summary, group }) => group ?? { name, summary });
@@ -31,7 +56,7 @@ export function helpOfAll(commands: readonly Command[], columns: number): string
     ['Commands:', ...entryRows(entries)],
     ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
     exitCodeRows(),
-    ['A migration is: doctor, copy, tail, verify, cutover. To see one, run cosmig demo.'],
+    ['A migration is: plan, doctor, copy, tail, verify, cutover. To see one, run cosmig demo.'],
     ['See cosmig <command> --help.'],
   ]);
 }

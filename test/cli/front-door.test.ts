@@ -59,6 +59,15 @@ describe('help and version', () => {
     });
   });
 
+  test('no command -> the usual order of commands, and the exit code of wrong usage', async () => {
+    const { code, stdout, stderr } = await runCosmig([]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    const order = ['plan', 'doctor', 'copy --dry-run', 'copy', 'tail', 'verify', 'cutover', 'status', 'demo'];
+    const shown = [...stdout.matchAll(/^ {2}cosmig (\S.*?) {2,}/gm)].map(([, line]) => line);
+    expect(shown).toEqual([...order, '--help']);
+    expect((await runCosmig([], { env: { COSMIG_JSON: '1' } })).stdout).toContain('"code":"usage"');
+  });
+
   test('--help or -h -> every command is listed', async () => {
     const { code, stdout, stderr } = await runCosmig(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -164,7 +173,6 @@ describe('command groups', () => {
 
 describe('wrong command lines', () => {
   test.each([
-    [[], 'missing command', `available: ${NAMES}`, 'see cosmig --help'],
     [['emulatr'], 'unknown command: emulatr', `available: ${NAMES}`, 'did you mean emulator?'],
     [['--vresion'], 'unknown option: --vresion', 'cosmig has no such option', 'did you mean --version?'],
     [['--source', 'a/b'], 'missing command', `available: ${NAMES}`, 'see cosmig --help'],
