@@ -47,7 +47,7 @@ export async function runCommandLine(
   }
   if (parsed.kind === 'text') {
     stdout.write(`${parsed.text}\n`);
-    return 0;
+    return parsed.exitCode;
   }
   return runCommand(terminal, parsed);
 }
@@ -90,7 +90,10 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
       env: terminal.env,
       clock: terminal.clock,
     });
-    if (result !== undefined) out.announce(result);
+    if (result !== undefined) {
+      const { aside } = result;
+      out.announce(aside === undefined ? result : { ...result, aside: withSameFlags(aside, options) });
+    }
     return 0;
   } catch (error) {
     const thrown = orCanceled(error, stopping);

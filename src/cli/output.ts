@@ -47,8 +47,8 @@ const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as co
 const REASON_INDENT = '       ';
 /** A message is not broken for a terminal that is narrower. */
 const COLUMNS_MIN = 40;
-/** A line of the Azure CLI. */
-const PASTED = /\baz (?:cosmosdb|rest)\b/;
+/** A line of the Azure CLI, or a variable for the shell. */
+const PASTED = /\baz (?:cosmosdb|rest)\b|^export /m;
 
 export class Output implements Reporter {
   readonly log: Log;
@@ -106,7 +106,8 @@ export class Output implements Reporter {
     const { json, quiet, stdout, stderr } = this.#options;
     const text = json ? safeStringify(result.json) : printable(result.text);
     if (text !== '') stdout.write(`${text}\n`);
-    if (result.aside !== undefined && !json && !quiet) stderr.write(`${printable(result.aside)}\n`);
+    if (result.aside !== undefined && !json && !quiet)
+      stderr.write(`${this.#fitAside(printable(result.aside))}\n`);
   }
 
   async line(text: string, json?: Result['json']): Promise<boolean> {
@@ -136,7 +137,8 @@ export class Output implements Reporter {
       this.log.error(message, verbose ? { ...fields, error: thrown } : fields);
       return;
     }
-    const paint = color && stderr.isTTY === true;
+    // The operator has asked for a stop, so it is not shown as a failure.
+    const paint = color && stderr.isTTY === true && code !== 'canceled';
     const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
     const details =
       problems.length > 1
@@ -149,6 +151,12 @@ export class Output implements Reporter {
   #reasons(why: string, hint: string): string {
     const indented = (text: string): string => this.#fit(text, REASON_INDENT);
     return `  why  ${indented(why)}\n  now  ${indented(hint)}\n`;
+  }
+
+  /** Breaks the lines of text of an aside. A line that is indented is a command, or part of a list. */
+  #fitAside(text: string): string {
+    const lines = text.split('\n');
+    return lines.map((line) => (line.startsWith(' ') ? line : this.#fit(line))).join('\n');
   }
 
   /** Breaks a message between words to fit a terminal. A log gets it whole, and so does a command that is to be pasted. */

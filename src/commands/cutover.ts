@@ -58,7 +58,11 @@ export const cutover: Command<typeof OPTIONS> = {
         turned,
         async () =>
           withNotices(turned, 'cutover', async (observer) =>
-            runCutoverWithProgress(turned, { ...order, likeSource }, { command: 'cutover', observer }),
+            runCutoverWithProgress(
+              turned,
+              { ...order, likeSource },
+              { command: 'cutover', observer, onCommit: options.onCommit },
+            ),
           ),
       );
     });

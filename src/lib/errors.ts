@@ -157,9 +157,12 @@ export class CanceledError extends CosmigError {
   readonly exitCode: number;
   readonly signal: StopSignal;
 
-  constructor(signal: StopSignal, parts: Partial<ErrorParts> = {}) {
+  constructor(
+    signal: StopSignal,
+    { message = `stopped by ${signal}`, ...parts }: Partial<ErrorParts> & { readonly message?: string } = {},
+  ) {
     const { why, exitCode } = STOPS[signal];
-    super(`stopped by ${signal}`, {
+    super(message, {
       why: `${why}, and the work was left in a state that can be resumed`,
       hint: 'run the same command again to resume',
       ...parts,

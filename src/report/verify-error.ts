@@ -12,6 +12,9 @@ export type Replicator = 'tail' | 'repair' | 'none';
 
 const COMMITTED = 'the target is in use, and nothing is replicated to it any longer';
 
+const OTHER_WAY =
+  'where the cutover kept a way back, cosmig verify --reverse compares them while cosmig reverse runs';
+
 const REPAIRED =
   'repaired documents differ again: another process writes to the target. Stop it, and delete documents by hand that do not come from the source';
 
@@ -19,7 +22,7 @@ const NOT_PROVEN: Readonly<Record<Replicator, string>> = {
   tail: 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
   repair:
     'the target takes fewer writes than arrive: give it more RU/s, or a longer --deadline, then run cosmig verify --repair again',
-  none: `nothing: ${COMMITTED}`,
+  none: `nothing: ${COMMITTED}; ${OTHER_WAY}`,
 };
 
 /**
@@ -46,7 +49,7 @@ export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicat
 
 function repairHint({ differences }: Verdict, replicator: Replicator): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
-  if (replicator === 'none') return `${named}; ${COMMITTED}`;
+  if (replicator === 'none') return `${named}; ${COMMITTED}; ${OTHER_WAY}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const { extra, ...others } = differences;
   // Only extra documents differ. This is usual when the account does not report deletes.

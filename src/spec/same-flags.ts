@@ -8,7 +8,8 @@ import { shellWord } from './input/given.ts';
 /** Commands that need only the ledger: the flags that identify the ledger are added to them. */
 const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(?! --help)/g;
 /** Commands that need the whole spec: the advice says that they need the same flags. */
-const OF_THE_SPEC = /\bcosmig (?:copy|tail|verify|cutover|dead-letters retry)\b(?! --help)/;
+const OF_THE_SPEC =
+  /\bcosmig (?:copy|tail|verify|cutover|reverse|rollback|finish|dead-letters retry)\b(?! --help)/;
 
 /** The options of any command. An option that has the name of a migration setting may have another type. */
 type Options = Readonly<Record<string, unknown>>;

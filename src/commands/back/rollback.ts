@@ -41,7 +41,11 @@ export const rollback: Command<typeof OPTIONS> = {
     return inTurn(context, 'back', async (turned) =>
       withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'rollback', async (observer) =>
-          runCutoverWithProgress(turned, { ...order, likeSource: [] }, { command: 'rollback', observer }),
+          runCutoverWithProgress(
+            turned,
+            { ...order, likeSource: [] },
+            { command: 'rollback', observer, onCommit: context.options.onCommit },
+          ),
         ),
       ),
     );

@@ -5,12 +5,9 @@
 import type { Result } from '../../cli/command.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { withMetrics } from '../metrics/during.ts';
+import { nextStep } from '../status/next-step.ts';
 import { progressShower } from './compare-progress.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
-
-/** The phase of a finished copy is that of a tail, which does not run yet. */
-const NEXT =
-  'next: cosmig tail replicates what has changed since; run cosmig verify meanwhile to compare both sides';
 
 export async function runCopy(
   context: SpecContext,
@@ -34,6 +31,7 @@ export async function runCopy(
         return { ...snapshot, sweepPending: !isEqual };
       },
     });
-    return result === undefined || !isDone ? result : { ...result, aside: NEXT };
+    // The phase of a finished copy is that of a tail, which does not run yet.
+    return result === undefined || !isDone ? result : { ...result, ...(await nextStep(context)) };
   });
 }

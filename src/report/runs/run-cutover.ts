@@ -7,6 +7,7 @@ import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
 import { errorJson } from '../format.ts';
 import { withMetrics } from '../metrics/during.ts';
+import { nextStep } from '../status/next-step.ts';
 import { resultOrThrow } from './result-or-throw.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
@@ -14,6 +15,8 @@ import { runWithProgress, type SpecContext } from './run-engine.ts';
 interface CutoverRun {
   readonly command: 'cutover' | 'rollback';
   readonly observer?: RunObserver | undefined;
+  /** The operator's command that switches the application; undefined: the operator does it. */
+  readonly onCommit?: string | undefined;
 }
 
 export async function runCutoverWithProgress(
@@ -27,7 +30,7 @@ export async function runCutoverWithProgress(
 async function runIt(
   context: SpecContext,
   order: CutoverOrder,
-  { command, observer }: CutoverRun,
+  { command, observer, onCommit }: CutoverRun,
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
@@ -61,5 +64,10 @@ async function runIt(
   const failed = error === undefined ? {} : { complete: false, ...errorJson(error) };
   const json = { ...ran.json, ...cutoverJson(cutover), ...failed };
   const result = { json, text: `${ran.text}\n${cutoverText(cutover)}` };
-  return resultOrThrow(result, error, context.out);
+  if (error !== undefined) return resultOrThrow(result, error, context.out);
+  const isSwitched = onCommit !== undefined;
+  return {
+    ...result,
+    ...(await nextStep(context, isSwitched ? '' : 'let the application write to the target; ')),
+  };
 }

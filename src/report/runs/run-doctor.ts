@@ -4,6 +4,7 @@ import type { Check } from '../../doctor/check.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { checkText, errorForChecks, headingOf, summaryText } from '../doctor.ts';
 import { errorJson } from '../format.ts';
+import { nextStep } from '../status/next-step.ts';
 import type { DOCTOR_RESULT } from '../json/tool-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import { resultOrThrow } from './result-or-throw.ts';
@@ -30,5 +31,12 @@ export async function runDoctor(context: SpecContext): Promise<Result> {
     ...errorJson(error),
   };
   const result = { json, text: summaryText(checks) };
-  return resultOrThrow(result, error, out);
+  if (error !== undefined) return resultOrThrow(result, error, out);
+  const next = await nextStep(context);
+  // Without a ledger no migration has begun.
+  return {
+    aside: 'next: cosmig copy --dry-run estimates RU and time, and writes nothing',
+    ...result,
+    ...next,
+  };
 }

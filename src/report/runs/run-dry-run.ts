@@ -48,5 +48,12 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { Ledger } = await import('../../state/ledger.ts');
   using accounts = await connectBoth(connections, { signal, clock: parts.clock, log: parts.log });
   const inspection = await inspect({ ...parts, accounts, signal, ...Ledger.peek(spec.ledger) });
-  return { json: dryRunJson(inspection, spec), text: dryRunText(inspection, spec) };
+  return {
+    json: dryRunJson(inspection, spec),
+    text: dryRunText(inspection, spec),
+    aside:
+      inspection.warnings.length === 0
+        ? 'next: cosmig copy'
+        : 'next: read the warnings; cosmig copy --yes continues in spite of them',
+  };
 }

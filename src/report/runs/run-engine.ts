@@ -5,7 +5,7 @@
 import type { Context, RenderLine, Reporter, Result } from '../../cli/command.ts';
 import type { Goal, RunParts, RunSnapshot } from '../../engine/run.ts';
 import { ServiceTime } from '../../cosmos/account/service-time.ts';
-import { CosmigError, DeadLetterError } from '../../lib/errors.ts';
+import { CanceledError, CosmigError, DeadLetterError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
@@ -16,7 +16,8 @@ import type { SKIPPED } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import type { RunProgress } from '../json/results.ts';
 import { withMetrics } from '../metrics/during.ts';
-import { runLine, Speed, type Rates } from '../live-line.ts';
+import { adviceAfter } from '../status/next-step.ts';
+import { reverseLine, runLine, Speed, type Rates } from '../live-line.ts';
 
 /** The context of a command that needs the whole spec. The command may have other options as well. */
 export type SpecContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
@@ -55,13 +56,28 @@ export async function runToGoal(
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
-  return withMetrics(context, command, async () =>
-    runWithProgress(context, {
-      command,
-      observer,
-      run: async (parts) => run(goal, { ...parts, command: recordedAs(command, goal) }),
-    }),
-  );
+  return withMetrics(context, command, async () => {
+    try {
+      return await runWithProgress(context, {
+        command,
+        observer,
+        ...(command === 'reverse' ? { view: { ...MOVING, line: reverseLine } } : {}),
+        run: async (parts) => run(goal, { ...parts, command: recordedAs(command, goal) }),
+      });
+    } catch (error) {
+      throw goal === 'tail' && error instanceof CanceledError ? await asPlannedEnd(error, context) : error;
+    }
+  });
+}
+
+/** A tail runs until the operator stops it, so its error says that this is how it ends, and what comes next. */
+async function asPlannedEnd({ signal, why }: CanceledError, context: SpecContext): Promise<CanceledError> {
+  const next = await adviceAfter(context);
+  return new CanceledError(signal, {
+    message: `stopped as asked (${signal}); nothing is lost`,
+    why,
+    ...(next === null ? {} : { hint: next }),
+  });
 }
 
 /** Returns the name of a run in the ledger. */
@@ -85,9 +101,12 @@ export interface LiveView {
   readonly picture: () => Readonly<Record<string, unknown>>;
 }
 
+/** Shows what the engine moves. */
+const MOVING: LiveView = { line: runLine, picture: () => ({}) };
+
 export async function runWithProgress(
   context: SpecContext,
-  { command, run, observer, view = { line: runLine, picture: () => ({}) } }: EngineRun,
+  { command, run, observer, view = MOVING }: EngineRun,
 ): Promise<Result | undefined> {
   const parts = runParts(context);
   const { spec } = parts;

@@ -7,9 +7,11 @@ import type { RunSnapshot } from '../../engine/progress/snapshot.ts';
 import { CosmigError } from '../../lib/errors.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import type { Phase } from '../../state/migration.ts';
 import type { Verdict } from '../../verify/verdict.ts';
 import type { Extent } from '../../workflows/repair.ts';
 import { withMetrics } from '../metrics/during.ts';
+import { nextStep } from '../status/next-step.ts';
 import { progressShower } from './compare-progress.ts';
 import { errorOfRun, refuseReport } from './report-file.ts';
 import { resultOrThrow } from './result-or-throw.ts';
@@ -20,6 +22,11 @@ import { unfinishedJson, verifyJson, verifyText } from '../verify.ts';
 
 const NO_TAIL =
   'documents wait to be replicated, and no cosmig tail is running: start it in another terminal, or press Ctrl-C and run cosmig verify --repair';
+
+const COMMITTED =
+  'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since. Where the cutover kept a way back, cosmig verify --reverse compares both sides while cosmig reverse runs';
+/** After the commit a document that differs stays as it is, so there is nothing to wait for. */
+const COMMITTED_DEADLINE_MS = 5000;
 
 /** The options of a comparison, as the operator or the demo chooses them. */
 export interface VerifyOrder {
@@ -64,8 +71,13 @@ async function runIt(
     using ledger = Ledger.openReadonly(path);
     ledger.check();
   };
+  const phaseOf = (path: string): Phase => {
+    using ledger = Ledger.openReadonly(path);
+    return ledger.migration.read().phase;
+  };
   const show = progressShower(context);
   let hasBegun = false;
+  let isCommitted = false;
   // A repair replicates by itself. Nothing else does while no tail runs, so the wait would last until the deadline.
   let mayNameTail = !repair;
   let reportError: CosmigError | undefined;
@@ -76,7 +88,7 @@ async function runIt(
       level,
       ...optionsOf(extent),
       ...(extent === 'as asked' ? { fresh } : {}),
-      deadlineMs,
+      deadlineMs: isCommitted ? Math.min(deadlineMs, COMMITTED_DEADLINE_MS) : deadlineMs,
       signal: within,
       onProgress: (progress) => {
         hasBegun = true;
@@ -84,7 +96,8 @@ async function runIt(
         show(progress);
         if (mayNameTail && progress.waitsFor !== null) {
           mayNameTail = false;
-          if (!Ledger.isRunning(spec.ledger)) out.note(NO_TAIL);
+          if (isCommitted) out.note(COMMITTED);
+          else if (!Ledger.isRunning(spec.ledger)) out.note(NO_TAIL);
         }
       },
       onVerdict: (found, about) => {
@@ -100,6 +113,7 @@ async function runIt(
       verdict = await compareAndRepair({ ...parts, onSnapshot }, compare);
     } else {
       checkLedger(spec.ledger);
+      isCommitted = phaseOf(spec.ledger) === 'committed';
       verdict = await compare('as asked', signal);
     }
   } catch (error) {
@@ -112,11 +126,15 @@ async function runIt(
   observer?.onVerdict(verdict, proofMs);
   const findReplicator = (): Replicator => {
     if (repair) return 'repair';
-    using ledger = Ledger.openReadonly(spec.ledger);
-    return ledger.migration.read().phase === 'committed' ? 'none' : 'tail';
+    return phaseOf(spec.ledger) === 'committed' ? 'none' : 'tail';
   };
   const unequal = errorForVerdict(verdict, findReplicator);
   const error = errorOfRun(unequal, reportError, (text) => out.note(text));
   const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
-  return resultOrThrow(result, error, out);
+  // An error says itself what to do.
+  return resultOrThrow(
+    error === undefined ? { ...result, ...(await nextStep(context)) } : result,
+    error,
+    out,
+  );
 }

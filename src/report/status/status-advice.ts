@@ -67,10 +67,13 @@ function adviseCommitted({ cutover }: Known): string {
 }
 
 function adviseWhileRunning({ phase, proof, deadLetters }: Known): string {
-  if (phase !== 'tailing' || deadLetters.open > 0) return 'wait for the run to finish';
+  if (phase !== 'tailing') return 'wait for the run to finish';
+  // A tail does not end by itself.
+  if (deadLetters.open > 0)
+    return 'keep cosmig tail running, and fix the documents of dead letters in the source: the tail then applies them';
   return proof === null
-    ? 'keep it running; cosmig verify in another terminal compares both sides'
-    : 'keep it running; when you are ready, stop it and run cosmig cutover';
+    ? 'keep cosmig tail running; cosmig verify in another terminal compares both sides'
+    : 'keep cosmig tail running; when you are ready, stop it with Ctrl-C and run cosmig cutover';
 }
 
 function phasesOf(ranges: readonly RangeStatus[]): Readonly<Record<string, number>> {

@@ -49,7 +49,10 @@ describe('cosmig doctor', () => {
     ];
     const before = await documents();
     const ran = await typed(move, 'doctor', ...PLACES, '--deletes', 'reconcile');
-    expect([ran.code, ran.stderr]).toEqual([0, '']);
+    expect([ran.code, ran.stderr]).toEqual([
+      0,
+      'next: cosmig copy --dry-run estimates RU and time, and writes nothing (with the same flags)\n',
+    ]);
     const lines = ran.stdout.split('\n');
     expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
       'this machine',

@@ -2,6 +2,13 @@ import { expect, test } from 'vitest';
 import { errorForVerdict } from '../../../src/report/verify-error.ts';
 import { VERDICT } from './verdict.ts';
 
+test('verify error: differences after the commit -> points to the other direction', () => {
+  const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
+  const verdict = { ...VERDICT, level: 'digest', equal: false, differences } as const;
+  for (const found of [verdict, { ...verdict, equal: null, inFlight: 1 } as const])
+    expect(errorForVerdict(found, () => 'none')?.hint).toContain('cosmig verify --reverse compares them');
+});
+
 test.each([
   { inFlight: 0, waitsFor: null, rest: 'no document was in flight' },
   {

@@ -37,7 +37,11 @@ function verify(...argv: readonly string[]): Promise<Ran> {
 describe('cosmig verify', () => {
   test('equal sides -> says so, exit code 0', async () => {
     const { code, stdout, stderr } = await verify();
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'next: cosmig tail replicates what has changed since; run cosmig cutover when you are ready (with the same flags)\n',
+    });
     expect(stdout).toMatch(/^equal +yes$/m);
     expect(stdout).toMatch(/^source +30 documents$/m);
   });

@@ -1,0 +1,30 @@
+/**
+ * The line after the result of a command that says what comes next: what `cosmig status` would advise at that moment.
+ * Invariant: it never makes a command fail that has done its work.
+ */
+import { CosmigError } from '../../lib/errors.ts';
+import { loadLedgerPath } from '../../spec/load.ts';
+import type { SpecContext } from '../runs/run-engine.ts';
+import { withoutHeadline } from './status-advice.ts';
+
+type NextContext = Pick<SpecContext, 'env' | 'clock' | 'options' | 'turn'>;
+
+/** Returns what to do next; null: the ledger does not say it. */
+export async function adviceAfter(context: NextContext): Promise<string | null> {
+  // Loaded on demand, since --help needs no database.
+  const { readStatus } = await import('./read-status.ts');
+  const { turn = 0, clock } = context;
+  const options = { config: [], ledger: [], source: [], target: [], ...context.options };
+  try {
+    return readStatus(loadLedgerPath({ ...context, options, turn: undefined }), turn, clock.now()).next;
+  } catch (error) {
+    if (error instanceof CosmigError) return null;
+    throw error;
+  }
+}
+
+/** Returns the line for a result, as its member `aside`. `before`: what has to be done before that. */
+export async function nextStep(context: NextContext, before = ''): Promise<{ readonly aside?: string }> {
+  const next = await adviceAfter(context);
+  return next === null ? {} : { aside: `next: ${before}${withoutHeadline(next)}` };
+}
