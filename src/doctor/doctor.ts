@@ -195,7 +195,7 @@ async function checkSource(list: Checklist, source: Reached | undefined, parts: 
     const [note] = notes;
     if (note === undefined || parts.spec.deletes.kind !== 'auto') return found;
     return {
-      ...found,
+      message: 'deletes: not replicated as they happen',
       warning: {
         why: note,
         hint: 'accept it, or enable continuous backup and the feature All versions and deletes change feed',

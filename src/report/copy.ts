@@ -32,7 +32,7 @@ export function runText(snapshot: RunSnapshot): string {
     ...(adoption === undefined ? [] : ([['found', describeAdoption(adoption)]] as const)),
     ['read', formatCount(documents.read)],
     ['written', formatCount(documents.written)],
-    ['moved', formatCount(documents.moved)],
+    ['moved', `${formatCount(documents.moved)} to a new key, since an update changed its value`],
     ['deleted', formatCount(documents.deleted)],
     ['dead letters', formatCount(documents.deadLettered)],
     ...longIntegerRows(documents.longIntegers),

@@ -9,6 +9,7 @@ import {
   formatDuration,
   formatRu,
   table,
+  wrapRow,
   type TextRow,
 } from './format.ts';
 import type { VERIFY_UNFINISHED, VerifyResult } from './json/run-results.ts';
@@ -53,10 +54,10 @@ export function verifyText(verdict: Verdict): string {
   if (verdict.longIntegers !== undefined) {
     const { source: here, target: there } = verdict.longIntegers;
     const counts = `${pluralize(here, 'document')} in the source, ${formatCount(there)} in the target`;
-    rows.push(['long integers', `${counts}: integers beyond 2^53, which the service may round`]);
+    rows.push(...wrapRow(['long integers', `${counts}: integers beyond 2^53, which the service may round`]));
   }
   if (inFlight > 0) rows.push(['in flight', inFlightText(verdict)]);
-  if (letters.open + letters.discarded > 0) rows.push(['dead letters', lettersText(verdict)]);
+  if (letters.open + letters.discarded > 0) rows.push(...wrapRow(['dead letters', lettersText(verdict)]));
   for (const { setting, source: one, target: other } of settings) {
     const [here, there] = elideCommonPrefix(one, other);
     rows.push(['setting', `${setting}: ${here} in the source, ${there} in the target`]);

@@ -1,5 +1,6 @@
 /** Opens and closes the dead letters of a run, and decides for which event each letter waits. */
 import type { KeyComponent } from '../../epk/effective-key.ts';
+import { formatCount } from '../../lib/counting.ts';
 import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
@@ -66,7 +67,7 @@ export function stopBeyondLimit({
   const open = ledger.letters.openCount();
   if (open <= deadLettersMax) return;
   stopping.stop(
-    new DeadLetterError(`${open} documents cannot be moved`, {
+    new DeadLetterError(`${formatCount(open)} documents cannot be moved`, {
       why: `more than --max-dead-letters ${deadLettersMax} allows`,
       hint: 'see cosmig dead-letters list for the reasons; fix the documents or raise the limit, and run the same command again',
     }),

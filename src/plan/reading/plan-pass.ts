@@ -185,7 +185,7 @@ function resumed(store: PlanStore, parts: PlanPassParts): BegunPass | null {
   const begun = store.begun();
   if (begun === null || parts.fresh) return null;
   const { fingerprint, sourceRid } = subjectOf(parts);
-  const at = new Date(begun.startedAtMs).toISOString();
+  const at = `${new Date(begun.startedAtMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (begun.sourceRid !== sourceRid) {
     parts.say(`starting again: the plan started at ${at} was of another container`);
     return null;

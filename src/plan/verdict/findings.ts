@@ -66,7 +66,8 @@ function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyR
       'collisions',
       `${collisions.known ? about(collisions) : `at least ${number(collisions.low)}`} documents share the new key and the id with another one`,
       collisions.documents,
-      { value: 0, source: 'an id is unique within a key value (SVC-1)' },
+      // Fact SVC-1.
+      { value: 0, source: 'an id is unique within a key value' },
     );
   // A document whose id is not valid cannot be stored with any key.
   const reasons = Object.entries(refused).filter(([reason, count]) => reason !== 'bad-id' && count > 0);
@@ -80,7 +81,8 @@ function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyR
       refusedCount,
       {
         value: 0,
-        source: 'limits of keys and documents (SVC-2, SVC-4, SVC-8)',
+        // Facts SVC-2, SVC-4, SVC-8.
+        source: 'limits of keys and documents',
       },
     );
   if (uniqueKeyConflicts !== null && uniqueKeyConflicts.low > 0)
@@ -88,7 +90,8 @@ function* blockersOf({ data, current, paths, derive }: Unjudged): Generator<KeyR
       'unique-keys',
       `${uniqueKeyConflicts.known ? about(uniqueKeyConflicts) : `at least ${number(uniqueKeyConflicts.low)}`} documents would be refused by the unique key ${brokenKeys(uniqueKeyConflicts)}`,
       uniqueKeyConflicts.documents,
-      { value: 0, source: 'unique keys hold within one key value (SVC-7)' },
+      // Fact SVC-7.
+      { value: 0, source: 'unique keys hold within one key value' },
     );
 }
 
@@ -166,7 +169,8 @@ function* risksOf(
       'its values are times: what is written at the same moment goes to one value, and a query has to know the moment',
       null,
       null,
-      'documents with one value share a logical partition (SVC-3)',
+      // Fact SVC-3.
+      'documents with one value share a logical partition',
     );
   if (documents > 0 && data.missing < documents && data.missing / documents > MISSING_SHARE_MAX.value)
     yield finding(
@@ -190,7 +194,8 @@ function* risksOf(
         ? `up to ${number(data.uniqueKeyConflicts.high)} documents may be refused by a unique key; --exact counts them`
         : 'a sample cannot show whether documents would be refused by a unique key; a run without --sample can',
       data.uniqueKeyConflicts.high,
-      { value: 0, source: 'unique keys hold within one key value (SVC-7)' },
+      // Fact SVC-7.
+      { value: 0, source: 'unique keys hold within one key value' },
     );
   if (!current && observed !== null && observed.movesShare > MOVES_SHARE_MAX.value)
     yield finding(
@@ -204,7 +209,8 @@ function* risksOf(
       'broken-batches',
       `${number(observed.brokenBatches.broken)} of ${number(observed.brokenBatches.seen)} batches would span several keys`,
       observed.brokenBatches.broken,
-      { value: 0, source: 'a batch is limited to one key value (SVC-1)' },
+      // Fact SVC-1.
+      { value: 0, source: 'a batch is limited to one key value' },
     );
   if (workload !== null && workload.shares['fan-out'] > FAN_OUT_SHARE_MAX.value)
     yield finding(

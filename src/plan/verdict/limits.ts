@@ -9,23 +9,24 @@ export interface Limit {
 }
 
 const GB = 1024 ** 3;
-const LOGICAL = "Microsoft's service quotas (SVC-9)";
+/** Fact SVC-9. */
+const LOGICAL = "Microsoft's service quotas";
 
 /** The most bytes of data and index that a key value may have: then the service refuses its writes. */
 export const VALUE_BYTES_MAX: Limit = { value: 20 * GB, source: LOGICAL };
-/** The size of a key value at which Microsoft's own example raises an alert: 70 % of the limit. */
+/** The size of a key value at which Microsoft's own example raises an alert: 70 % of the limit (fact SVC-9). */
 export const VALUE_BYTES_ALERT: Limit = {
   value: 14 * GB,
-  source: "Microsoft's example of an alert at 70 % of the limit (SVC-9)",
+  source: "Microsoft's example of an alert at 70 % of the limit",
 };
 /** The most RU/s that a physical partition has, and so the most that one key value can use. */
 export const PARTITION_RU_MAX: Limit = { value: 10_000, source: LOGICAL };
-/** The most bytes of a physical partition. */
-export const PARTITION_BYTES_MAX: Limit = { value: 50 * GB, source: "Microsoft's service quotas (SVC-10)" };
-/** "Hundreds or thousands" of values, says Microsoft's page of synthetic keys. */
+/** The most bytes of a physical partition (fact SVC-10). */
+export const PARTITION_BYTES_MAX: Limit = { value: 50 * GB, source: "Microsoft's service quotas" };
+/** "Hundreds or thousands" of values, says Microsoft's page of synthetic keys (fact SVC-13). */
 export const VALUES_MIN: Limit = {
   value: 100,
-  source: "Microsoft's page of synthetic partition keys (SVC-13)",
+  source: "Microsoft's page of synthetic partition keys",
 };
 /** The number of physical partitions above which the choice of a key starts to matter. */
 export const PARTITIONS_THAT_MATTER: Limit = { value: 5, source: "Microsoft's page of partitioning" };
@@ -41,10 +42,10 @@ export const RECENT_SHARE_MAX: Limit = {
 };
 /** With fewer writes in an hour, the share of one value is chance. */
 export const RECENT_WRITES_MIN = 50;
-/** A larger share of documents without a value makes their common, undefined value a big one. */
+/** A larger share of documents without a value makes their common, undefined value a big one (fact SVC-3). */
 export const MISSING_SHARE_MAX: Limit = {
   value: 0.01,
-  source: 'documents without a value share one logical partition (SVC-3)',
+  source: 'documents without a value share one logical partition',
 };
 /** A larger share of updates that move a document costs a write and a delete instead of a replace, often. */
 export const MOVES_SHARE_MAX: Limit = {

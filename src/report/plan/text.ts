@@ -50,7 +50,7 @@ export function planText(result: PlanResult, { page, config }: WrittenFiles): st
         'source',
         `${safe(source.name)}; key ${safe(source.key)}; ${estimateText(result.documents, countText)} documents, ${estimateText(source.bytes, bytesText)}; ${source.throughputText}`,
       ),
-      ...row('read', `${readText(result)}${result.complete ? '' : '; the pass was stopped before its end'}`),
+      ...row('basis', `${readText(result)}${result.complete ? '' : '; the pass was stopped before its end'}`),
     ],
     [
       ...wrapWide(`${before}${key === '' ? '' : ` ${safe(key)}`}.`, COLUMNS),
@@ -163,7 +163,7 @@ function tableLines(views: readonly CandidateView[]): string[] {
 }
 
 const EXPLAINED =
-  'biggest: the value with the most bytes, and its share of all documents. fullest: the fullest partition against the average. RU/s: writes of the hottest value.';
+  'biggest: the value with the most bytes, and its share of all documents. fullest: how many times the average the fullest partition has. RU/s: writes of the hottest value.';
 
 /** What cannot be classified counts as asking every partition, and the reader has to know how much that is. */
 function fanOutText(views: readonly CandidateView[]): string {

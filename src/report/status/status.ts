@@ -31,7 +31,8 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
     ...longIntegerRows(status.documents.longIntegers),
     ['charge', chargeText(status)],
     ['dead letters', lettersText(status)],
-    ['deletes', deletesText(status)],
+    // After the commit deletes in the source no longer count.
+    ...(status.phase === 'committed' ? [] : [['deletes', deletesText(status)] as const]),
     ['proof', proofText(status, nowMs)],
     ...cutoverRows(status, nowMs, isBack ? 'rollback' : 'cutover'),
     ...wayBackRows(status, nowMs),
@@ -114,7 +115,7 @@ function documentsText({ documents, phase, seen }: Status): string {
   const { read, written, deleted, moved } = documents;
   const expected = phase === 'copying' ? (seen?.expected ?? 0) : 0;
   const share = expected > 0 ? ` of about ${formatCount(expected)} (${formatPercent(read, expected)})` : '';
-  return `${formatCount(read)} read${share}, ${formatCount(written)} written, ${formatCount(moved)} moved, ${formatCount(deleted)} deleted`;
+  return `${formatCount(read)} read${share}, ${formatCount(written)} written, ${formatCount(moved)} moved to a new key, ${formatCount(deleted)} deleted`;
 }
 
 function chargeText({ ru: { source, target }, throttled }: Status): string {
@@ -138,10 +139,11 @@ function deletesText({ deletes, ranges }: Status): string {
 }
 
 function proofText({ proof, verifying }: Status, nowMs: number): string {
-  const last =
-    proof === null
-      ? 'none (no successful cosmig verify, or a later one found differences)'
-      : `both sides were equal ${ago(proof.at, nowMs)}`;
+  if (proof === null)
+    return verifying
+      ? 'none; a cosmig verify is running'
+      : 'none; a cosmig verify that finds both sides equal makes one';
+  const last = `both sides were equal ${ago(proof.at, nowMs)}`;
   return verifying ? `${last}; a cosmig verify is running` : last;
 }
 

@@ -20,6 +20,8 @@ const PROOF_AGE_MAX_MS = 24 * 3600 * 1000;
 /** A reverse stream that has rested for longer has much to do while the writers are stopped. */
 const REST_MAX_MS = 15 * 60_000;
 const DAY_SECONDS = 86_400;
+/** After less time, an average says nothing of a day. */
+const AVERAGE_MIN_MS = 3600_000;
 
 export interface Turns {
   /** The turn that the status shows. */
@@ -129,7 +131,7 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
   const { phase, deadLetters, proof, running, seen } = status;
   const reasons: string[] = [];
   if (phase === 'committed') return ['it was used already'];
-  if (phase === 'new' || phase === 'copying') reasons.push('cosmig tail has not found all copies yet');
+  if (phase === 'new' || phase === 'copying') reasons.push('cosmig tail has not found all documents yet');
   if (deadLetters.open > 0) reasons.push(`${pluralize(deadLetters.open, 'dead letter')} must be resolved`);
   if (proof === null) reasons.push('no clean cosmig verify is on record');
   else if (nowMs - Date.parse(proof.at) > PROOF_AGE_MAX_MS)
@@ -140,21 +142,16 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
   return reasons;
 }
 
+/** Whether a way back has been in use for long enough to say what a day of it costs. */
+export function isAverageKnown({ began }: Pick<Status, 'began'>, nowMs: number): boolean {
+  return nowMs - Date.parse(began) >= AVERAGE_MIN_MS;
+}
+
 /** Returns the rows of a way back. */
-export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
+export function wayBackRows(status: Status, nowMs: number): TextRow[] {
+  const { wayBack } = status;
   if (wayBack === null) return [];
-  const {
-    state,
-    keptUntil,
-    returnWouldSucceed,
-    why,
-    unsafe,
-    isRepairable,
-    ruPerSecond,
-    ruPerSecondNow: rateNow,
-    moneyPerDay,
-    leadsTo,
-  } = wayBack;
+  const { state, keptUntil, returnWouldSucceed, why, unsafe, isRepairable, leadsTo } = wayBack;
   if (state === 'ended') return [['way back', 'ended by cosmig finish']];
   const untilMs = Date.parse(keptUntil);
   const leftMs = untilMs - nowMs;
@@ -174,21 +171,20 @@ export function wayBackRows({ wayBack }: Status, nowMs: number): TextRow[] {
   const now = returnWouldSucceed
     ? `should succeed${stopText(wayBack)}`
     : `would be refused: ${why.join('; ')}`;
-  const recent =
-    rateNow === null
-      ? ''
-      : `${formatCount(rateNow.source)} RU/s of the source and ${formatCount(rateNow.target)} RU/s of the target now; `;
-  const { source, target } = ruPerSecond;
-  const day = formatCount((source + target) * DAY_SECONDS);
-  return [
-    kept,
-    ...safety,
-    ['return now', now],
-    [
-      'costs',
-      `${recent}${formatCount(source)} RU/s of the source and ${formatCount(target)} RU/s of the target on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`,
-    ],
-  ];
+  return [kept, ...safety, ['return now', now], ['costs', costsText(status, wayBack, nowMs)]];
+}
+
+function costsText(
+  status: Status,
+  { ruPerSecond, ruPerSecondNow, moneyPerDay }: WayBackStatus,
+  nowMs: number,
+): string {
+  const used = ({ source, target }: Status['ru'], unit: string): string =>
+    `${formatCount(source)} ${unit} of the source and ${formatCount(target)} ${unit} of the target`;
+  const recent = ruPerSecondNow === null ? '' : `${used(ruPerSecondNow, 'RU/s')} now; `;
+  if (!isAverageKnown(status, nowMs)) return `${recent}${used(status.ru, 'RU')} so far`;
+  const day = formatCount((ruPerSecond.source + ruPerSecond.target) * DAY_SECONDS);
+  return `${recent}${used(ruPerSecond, 'RU/s')} on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`;
 }
 
 /** For how long a return would stop the writers, as a part of a sentence. */

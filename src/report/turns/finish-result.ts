@@ -4,7 +4,7 @@ import { migrationName } from '../../spec/migration-name.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { ttlText } from '../../spec/refusals.ts';
 import type { Finished } from '../../workflows/finish.ts';
-import { table } from '../format.ts';
+import { table, wrapRow, type TextRow } from '../format.ts';
 import type { FINISH_RESULT } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 
@@ -21,15 +21,15 @@ export function finishResult(spec: MigrationSpec, finished: Finished): Result {
     hasContinuousBackup,
     left,
   };
-  const ttl: ReadonlyArray<readonly [string, string]> =
+  const ttl: readonly TextRow[] =
     restoredTtl === null ? [] : [['time to live', `of the ${kept} restored: ${ttlText(restoredTtl)}`]];
-  const rows = left.map((text, index): readonly [string, string] => [index === 0 ? 'left to do' : '', text]);
-  const text = table([
+  const rows = left.map((text, index): TextRow => [index === 0 ? 'left to do' : '', text]);
+  const all: readonly TextRow[] = [
     ['finished', `the ${inUse} stays in use; the ${kept} is not kept up to date any longer`],
     ...ttl,
     ...rows,
-  ]);
-  return { json, text };
+  ];
+  return { json, text: table(all.flatMap((row) => wrapRow(row))) };
 }
 
 /** What the operator does after the end. cosmig deletes nothing itself. */

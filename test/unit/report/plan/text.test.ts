@@ -14,7 +14,7 @@ describe('text of a plan', () => {
     expect(planText(tenants(), { page: 'plan.html', config: null })).toMatchInlineSnapshot(`
       "source      shop/orders; key /tenantId; 31,400,000 documents, 35.1 GB; autoscale
                   up to 40,000 RU/s
-      read        all 31,400,000 documents were read
+      basis       all 31,400,000 documents were read
 
       Migrate to /tenantId,/userId.
       - The value Contoso Retail (Tenant A) reaches 20 GB on 2027-02-26 with the
@@ -34,8 +34,8 @@ describe('text of a plan', () => {
       3   /pk={tenan…|month}   14,120    5.4 GB   9.7 %   1.4 ×    888    42 %   1,752
 
       biggest: the value with the most bytes, and its share of all documents. fullest:
-      the fullest partition against the average. RU/s: writes of the hottest value.
-      fan-out: queries that ask every partition.
+      how many times the average the fullest partition has. RU/s: writes of the
+      hottest value. fan-out: queries that ask every partition.
 
       now /tenantId  (present key)
         Contoso Retail (Tenant A)  ███████████                15.0 GB         27 %

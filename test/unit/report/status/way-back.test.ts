@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { wayBackRows } from '../../../../src/report/status/way-back.ts';
+import type { Status } from '../../../../src/report/status/status-data.ts';
+import { factsOf } from '../watch/making.ts';
+import { beginLease, NOW_MS } from '../../state/making.ts';
+
+const HOUR_MS = 3_600_000;
+
+test.each([
+  ['a minute', 60_000, '720 RU of the source and 7,200 RU of the target so far'],
+  [
+    'an hour',
+    HOUR_MS,
+    '1 RU/s of the source and 3 RU/s of the target on average: 345,600 RU a day, 0.14 USD at the list price of manual throughput',
+  ],
+])('way back: in use for %s -> what it costs, without a guess', (_name, passedMs, costs) => {
+  const facts = factsOf((ledger) => beginLease(ledger, { phase: 'tail' }));
+  if (facts.is !== 'known') throw new Error(facts.why);
+  const wayBack: NonNullable<Status['wayBack']> = {
+    leadsTo: 'source',
+    state: 'in use',
+    keptUntil: new Date(NOW_MS + 24 * HOUR_MS).toISOString(),
+    returnWouldSucceed: true,
+    why: [],
+    unsafe: [],
+    isRepairable: true,
+    lastStopMs: null,
+    ruPerSecond: { source: 1, target: 3 },
+    moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
+  };
+  const ru = { source: 720, target: 7200 };
+  const began = new Date(NOW_MS).toISOString();
+  const rows = wayBackRows({ ...facts.status, began, ru, wayBack }, NOW_MS + passedMs);
+  expect(rows.find(([name]) => name === 'costs')?.[1]).toBe(costs);
+});
