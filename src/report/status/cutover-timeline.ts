@@ -9,15 +9,15 @@ import { strip, type StripPart } from '../svg/strip.ts';
 import { eventText } from '../watch/words.ts';
 import type { ReportFacts } from './report-facts.ts';
 
-export function cutoverTimeline({ cutover }: ReportFacts): Markup {
+export function cutoverTimeline({ cutover, leadsBack }: ReportFacts): Markup {
   const [first] = cutover;
   if (first === undefined) return NOTHING;
   const day = new Date(first.atMs).toISOString().slice(0, 10);
-  return markup`<h2>The last cutover, step by step <span class="muted">${day}, UTC</span></h2>${pictured(cutover)}<ol class="timeline">${cutover.map(
+  return markup`<h2>The last ${leadsBack ? 'rollback' : 'cutover'}, step by step <span class="muted">${day}, UTC</span></h2>${pictured(cutover)}<ol class="timeline">${cutover.map(
     (entry, index) => {
       const before = cutover[index - 1];
       const tookMs = before === undefined ? null : Math.max(0, entry.atMs - before.atMs);
-      return markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${timeText(entry.atMs)}</time> <span>${eventText(entry)}</span> <b>${tookMs === null ? '' : `+${formatDuration(tookMs)}`}</b></li>`;
+      return markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${timeText(entry.atMs)}</time> <span>${eventText(entry, leadsBack)}</span> <b>${tookMs === null ? '' : `+${formatDuration(tookMs)}`}</b></li>`;
     },
   )}</ol>`;
 }

@@ -8,7 +8,7 @@ import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
 import { readVersion } from '../../lib/version.ts';
 import { errorOfWriting } from '../runs/report-file.ts';
 import { readNewestFacts } from '../watch/newest-turn.ts';
-import { partsOf, watchPage, type PageParts } from '../watch/page.ts';
+import { inWordsOf, partsOf, watchPage, type PageParts } from '../watch/page.ts';
 import { beforeAfter } from './before-after.ts';
 import { cutoverTimeline } from './cutover-timeline.ts';
 import { discardedLetters } from './discarded-letters.ts';
@@ -27,13 +27,14 @@ export function reportPage(ledger: string, nowMs: number): string {
   const known = readNewestFacts(ledger, nowMs);
   const facts = known.is === 'known' ? readReportFacts(known.status.ledger, known) : known;
   const parts: PageParts = partsOf(facts, { source: new Map(), target: new Map() });
-  const more: PageParts =
+  const more =
     facts.is === 'known'
-      ? {
+      ? inWordsOf(facts, {
           spread: beforeAfter(facts).text,
           timeline: cutoverTimeline(facts).text,
-          letters: `${parts['letters'] ?? ''}${discardedLetters(facts).text}`,
-        }
+          discarded: discardedLetters(facts).text,
+        })
       : {};
-  return watchPage(facts, { ...parts, ...more }, { live: false, version: readVersion() });
+  const letters = `${parts['letters'] ?? ''}${more['discarded'] ?? ''}`;
+  return watchPage(facts, { ...parts, ...more, letters }, { live: false, version: readVersion() });
 }

@@ -57,7 +57,11 @@ function gate(facts: MigrationFacts): Condition[] {
   // A cutover that has come further than the gate has met all of it.
   const hasPassed = isCopied && phase !== 'tailing';
   return [
-    { name: 'the copy is complete', is: isCopied ? 'met' : 'open', note: isCopied ? '' : 'in progress' },
+    {
+      name: facts.leadsBack ? 'all documents are found' : 'the copy is complete',
+      is: isCopied ? 'met' : 'open',
+      note: isCopied ? '' : 'in progress',
+    },
     {
       name: 'a comparison has found both sides equal',
       is: proof === null ? 'open' : 'met',

@@ -26,7 +26,7 @@ export type PageParts = Readonly<Record<string, string>>;
 const TEXTS = /<bdi class="key">[^<]*|>[^<]+(?=<)/g;
 
 /** Returns the parts of a page for people, who call the containers source and target as before the first cutover. */
-function inWordsOf(facts: Facts, parts: PageParts): PageParts {
+export function inWordsOf(facts: Facts, parts: PageParts): PageParts {
   if (facts.is !== 'known' || !facts.leadsBack) return parts;
   return Object.fromEntries(
     Object.entries(parts).map(([id, markupText]) => [
@@ -68,6 +68,8 @@ function stages(stage: Stage, facts: Facts): Markup {
   const { plan } = facts;
   const list = stagesOf(facts);
   const isBack = facts.is === 'known' && facts.leadsBack;
+  // The tail continues after a comparison.
+  const isProven = facts.is === 'known' && facts.status.proof !== null;
   const first = [
     ...(isSwitching(facts) ? ['switching'] : []),
     ...(stage === 'Way back' ? ['returning'] : []),
@@ -75,18 +77,19 @@ function stages(stage: Stage, facts: Facts): Markup {
   const at = list.indexOf(stage);
   return markup`<ol class="stages ${first}" aria-label="Stages">${list.map((name, index) => {
     const isSkipped = name === 'Plan' && index < at && plan === null && !isBack;
-    const style = index < at ? (isSkipped ? 'skipped' : 'past') : index === at ? 'here' : '';
+    const isDone = index < at || (name === 'Verify' && isProven);
+    const style = index === at ? 'here' : isSkipped ? 'skipped' : isDone ? 'past' : '';
     return markup`<li class="${style}"${index === at ? new Markup(' aria-current="step"') : null}>${name}${isSkipped ? markup`<span class="hidden"> (none was made)</span>` : null}</li>`;
   })}</ol>`;
 }
 
-function events({ events: list, atMs }: MigrationFacts): Markup {
+function events({ events: list, atMs, leadsBack }: MigrationFacts): Markup {
   if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;
   return markup`<h2>Events <span class="muted">UTC</span></h2><ol class="events">${list
     .toReversed()
     .map(
       (entry) =>
-        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${eventTime(entry.atMs, atMs)}</time> <span>${eventText(entry)}</span></li>`,
+        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${eventTime(entry.atMs, atMs)}</time> <span>${eventText(entry, leadsBack)}</span></li>`,
     )}</ol>`;
 }
 

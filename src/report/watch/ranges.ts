@@ -21,7 +21,13 @@ const PARTITION_RU = 10_000;
 const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>> = {
   copy: ['copying', 'not all copied'],
   recopy: ['reading again', 'to be read again'],
-  tail: ['following', 'copied'],
+  tail: ['replicating', 'copied'],
+};
+/** On the way back nothing is copied: the first run finds where each document is. */
+const PHASES_BACK: typeof PHASES = {
+  ...PHASES,
+  copy: ['finding documents', 'not all found'],
+  tail: ['replicating', 'known'],
 };
 
 export function ranges(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {
@@ -79,9 +85,10 @@ function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>):
   const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
   const limit = limitOf(report?.source ?? null);
   const isFollowed = isReporting(facts) && status.phase !== 'committed';
+  const phases = facts.leadsBack ? PHASES_BACK : PHASES;
   return status.ranges.map(({ id, min, max, phase, documents }) => {
     const rate = rates.get(id) ?? 0;
-    const words = PHASES[phase]?.[isFollowed ? 0 : 1] ?? phase;
+    const words = phases[phase]?.[isFollowed ? 0 : 1] ?? phase;
     const pace = rateText(rate);
     return {
       id,

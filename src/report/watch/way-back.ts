@@ -1,6 +1,7 @@
 /** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatDuration, formatTime } from '../format.ts';
+import { isAverageKnown } from '../status/way-back.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 
@@ -37,10 +38,8 @@ function verdict({ status: { wayBack: way } }: MigrationFacts): Markup | null {
 }
 
 function rows(facts: MigrationFacts): Markup | null {
-  const {
-    status: { wayBack: way },
-    report,
-  } = facts;
+  const { status, report, atMs } = facts;
+  const { wayBack: way } = status;
   if (way === null) return null;
   const { state, keptUntil, lastStopMs, stopEstimate, ruPerSecond, ruPerSecondNow: rateNow } = way;
   const ru = ruPerSecond.source + ruPerSecond.target;
@@ -63,11 +62,13 @@ function rows(facts: MigrationFacts): Markup | null {
         lag === null ? '–' : formatDuration(lag * 1000),
         lag !== null ? 'the container in use' : isReporting(facts) ? 'not known yet' : 'no run measures it',
       ],
-      [
-        'Costs',
-        `${formatCount(ru)} RU/s`,
-        `on both sides on average, ${formatCount(ru * DAY_SECONDS)} RU a day`,
-      ],
+      isAverageKnown(status, atMs)
+        ? [
+            'Costs',
+            `${formatCount(ru)} RU/s`,
+            `on both sides on average, ${formatCount(ru * DAY_SECONDS)} RU a day`,
+          ]
+        : ['Costs', `${formatCount(status.ru.source + status.ru.target)} RU`, 'on both sides so far'],
     );
     if (rateNow !== null)
       list.push(['Costs now', `${formatCount(rateNow.source + rateNow.target)} RU/s`, 'in the last seconds']);

@@ -237,11 +237,11 @@ export function eventTime(atMs: number, nowMs: number): string {
   return minute.length > 5 ? minute : new Date(atMs).toISOString().slice(11, 19);
 }
 
-/** What an event means, in a sentence without its full stop. */
-export function eventText(entry: JournalEntry): string {
+/** What an event means, in a sentence without its full stop. `leadsBack`: it is of a turn that leads back. */
+export function eventText(entry: JournalEntry, leadsBack: boolean): string {
   switch (entry.event) {
     case 'phase':
-      return phaseText(entry);
+      return phaseText(entry, leadsBack);
     case 'writers resumed':
       return 'The writers of the application may write again';
     case 'fence restarted':
@@ -283,16 +283,18 @@ export function eventText(entry: JournalEntry): string {
   }
 }
 
-function phaseText(entry: JournalEntry & { readonly event: 'phase' }): string {
+function phaseText(entry: JournalEntry & { readonly event: 'phase' }, leadsBack: boolean): string {
+  const name = leadsBack ? 'rollback' : 'cutover';
   switch (entry.phase) {
     case 'new':
-      return 'The migration was created';
+      return leadsBack ? 'The way back was created' : 'The migration was created';
     case 'copying':
-      return 'The copy began';
+      return leadsBack ? 'The first run began to find where each document is' : 'The copy began';
     case 'tailing':
-      return entry.why === null ? 'The copy is complete' : `The cutover ended without a commit: ${entry.why}`;
+      if (entry.why !== null) return `The ${name} ended without a commit: ${entry.why}`;
+      return leadsBack ? 'All documents are found' : 'The copy is complete';
     case 'ready':
-      return 'A cutover passed its gate';
+      return `A ${name} passed its gate`;
     case 'fencing':
       return 'The writers are being stopped';
     case 'drained':

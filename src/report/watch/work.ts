@@ -123,7 +123,9 @@ function lag(facts: MigrationFacts): Markup {
   const { status, report, atMs } = facts;
   if (status.phase === 'committed') return figure('Lag', 'none', ['the source is no longer replicated']);
   if (status.phase === 'new' || status.phase === 'copying')
-    return figure('Lag', '–', ['known when the copy is complete']);
+    return figure('Lag', '–', [
+      facts.leadsBack ? 'known when all documents are found' : 'known when the copy is complete',
+    ]);
   if (!isReporting(facts)) {
     const since = status.lastRun?.ended ?? status.seen?.at;
     const age = since === undefined ? null : formatAge(atMs - Date.parse(since));

@@ -9,9 +9,13 @@ import type { FreshSides } from '../ranges.ts';
 const FRESH_FOR_MS = 30_000;
 
 export class FreshRanges {
-  readonly #sides = { source: new FirstSeen(), target: new FirstSeen() };
+  #sides = { source: new FirstSeen(), target: new FirstSeen() };
+  #ledger: string | undefined;
 
   add({ status, report }: MigrationFacts, nowMs: number): void {
+    // The next turn reads the other container, whose partitions are not new because of that.
+    if (this.#ledger !== status.ledger) this.#sides = { source: new FirstSeen(), target: new FirstSeen() };
+    this.#ledger = status.ledger;
     const { source, target } = this.#sides;
     source.add(status.ranges, nowMs);
     target.add(report?.target.ranges ?? [], nowMs);

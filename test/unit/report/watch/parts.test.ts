@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { partsOf, watchPage } from '../../../../src/report/watch/page.ts';
-import { readFacts, type Facts } from '../../../../src/report/watch/facts.ts';
+import { readFacts, type Facts, type MigrationFacts } from '../../../../src/report/watch/facts.ts';
+import { FreshRanges } from '../../../../src/report/watch/rates/fresh-ranges.ts';
+import { must } from '../../../../src/lib/assert.ts';
 import { NO_LOAD } from '../../../helpers/run-load.ts';
 import { readTags } from '../plan/tags.ts';
 import { beginLease, openLedger, temporaryFolder, NOW_MS } from '../../state/making.ts';
@@ -12,6 +14,11 @@ const ATTACK = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\u0
 const NO_RATES = { source: new Map(), target: new Map() };
 const partsIn = (facts: Facts): Readonly<Record<string, string>> => partsOf(facts, NO_RATES);
 const textIn = (markup = ''): string => markup.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+function known(facts: Facts): MigrationFacts {
+  if (facts.is !== 'known') throw new Error(facts.why);
+  return facts;
+}
 
 describe('page', () => {
   test('no ledger -> says that it waits for one', () => {
@@ -161,6 +168,39 @@ describe('page', () => {
     expect(now).toContain(`class="headline ${mood}"`);
     // On another day the day is needed.
     expect(textIn(partsIn(readFacts(path, midnightMs + 90_000_000))['now'])).toMatch(/\d\d-\d\d 00:05 UTC/);
+  });
+
+  test('a way back -> nothing is said to be copied', () => {
+    const facts = known(factsOf(copying));
+    const { plan: _plan, ...shown } = partsIn({ ...facts, leadsBack: true });
+    const text = textIn(Object.values(shown).join(' ')).replace('Plan Copy Tail', '');
+    expect(text).not.toMatch(/\bcop(?:y|ies|ied|ying)\b/i);
+    expect(textIn(shown['ranges'])).toContain('finding documents');
+  });
+
+  test('a proof while the tail continues -> the stage Verify is done', () => {
+    const facts = known(factsOf((ledger) => beginLease(ledger, { phase: 'tail' })));
+    const running = { pid: 1, since: new Date(NOW_MS).toISOString() };
+    const proof = { at: running.since };
+    const stages = (status: MigrationFacts['status']): string =>
+      /<ol.*?<\/ol>/.exec(partsIn({ ...facts, status })['now'] ?? '')?.[0] ?? '';
+    const tailing = { ...facts.status, phase: 'tailing', running } as const;
+    expect(stages({ ...tailing, proof: null })).toContain('<li class="">Verify');
+    expect(stages({ ...tailing, proof })).toContain('<li class="past">Verify');
+  });
+
+  test('partitions -> new after a split, not because the page shows the next turn', () => {
+    const facts = known(factsOf(copying));
+    const [lease] = facts.status.ranges;
+    const fresh = new FreshRanges();
+    const look = (ledger: string, ids: readonly string[], nowMs: number): string[] => {
+      const ranges = ids.map((id) => ({ ...must(lease, 'it has a range'), id }));
+      fresh.add({ ...facts, report: null, status: { ...facts.status, ledger, ranges } }, nowMs);
+      return [...fresh.at(nowMs).source];
+    };
+    expect(look('a.db', ['0', '1'], 0)).toEqual([]);
+    expect(look('a.db', ['0', '2', '3'], 1000)).toEqual(['2', '3']);
+    expect(look('a.back-1.db', ['0', '7'], 2000)).toEqual([]);
   });
 
   test('deletes that no feed has shown -> a comparison is due', () => {
