@@ -5,7 +5,7 @@
  * report of the migration.
  */
 import type { Context, Result } from '../cli/command.ts';
-import { ChildSignal } from '../lib/abort.ts';
+import { ChildSignal, whenAborted } from '../lib/abort.ts';
 import { formatCount } from '../lib/counting.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
@@ -16,7 +16,7 @@ import type { DEMO_RESULT } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { DemoAccount } from './account.ts';
 import { Application } from './application.ts';
-import { demoText } from './picture.ts';
+import { demoText, type DemoFindings } from './picture.ts';
 import { fill, makeSeed, SOURCE, SPLITS, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
 import { DemoPages } from './pages.ts';
 import { runStory, type Pace } from './story.ts';
@@ -38,7 +38,7 @@ const SEED = 7;
 /** How long the demo waits for a browser to open the live page. */
 const VIEWER_MS = 15_000;
 
-export async function runDemo(context: Context, options: DemoOptions): Promise<Result> {
+export async function runDemo(context: Context, options: DemoOptions): Promise<Result | undefined> {
   try {
     return await perform(context, options);
   } catch (error) {
@@ -46,56 +46,78 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<R
   }
 }
 
-async function perform(context: Context, { fast, keep, andBack, watch }: DemoOptions): Promise<Result> {
-  const { signal, out, clock } = context;
+async function perform(context: Context, options: DemoOptions): Promise<Result | undefined> {
+  const { out, clock } = context;
+  const { keep, watch } = options;
   const startedMs = clock.monotonicMs();
-  const pace = fast ? FAST : NORMAL;
   await using local = await DemoAccount.open({ isKept: keep });
   using pages = new DemoPages(keep ? local.folder : undefined);
-  const findings = await withPage({ watch, ledger: () => local.ledger }, context, async (live) => {
+  return await withPage({ watch, ledger: () => local.ledger }, context, async (live) => {
     if (live !== undefined) await waitForViewer(live, context);
-    out.note(`a Cosmos account is ready at ${local.endpoint}`);
-    if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
-    const random = seededRandom(SEED);
-    const seed = makeSeed(pace.documents, random);
-    await fill(local.account, seed, signal);
-    // The source looks like a container that has grown: the range of the largest tenant was split again and again.
-    for (let splits = 0; splits < SPLITS; splits += 1) await local.split(SOURCE.container, signal);
-    local.configure({ targetRu: pace.copyRu });
-    for (const line of shopText(seed)) out.note(line);
-    return group(signal, async (members) => {
-      using work = new ChildSignal(members.signal);
-      const application = new Application(local.account, seed.orders, random);
-      members.start(async () => application.run(work.signal));
-      const page = pages.plan;
-      const parts = { context, local, page, application, seed, pace, returns: andBack };
-      try {
-        return await runStory({ ...parts, signal: members.signal });
-      } finally {
-        work.abort(new Error('the demo has ended'));
-      }
-    });
+    const findings = await migrate(context, options, { local, pages });
+    const failed = writeWatchPage(pages.report, local.ledger, clock.now());
+    if (failed !== undefined) throw failed;
+    const kept = keep ? { kept: { folder: local.folder, endpoint: local.endpoint } } : {};
+    const durationMs = clock.monotonicMs() - startedMs;
+    const json: TypeOf<typeof DEMO_RESULT> = {
+      command: 'demo',
+      complete: true,
+      ...findings,
+      report: pages.report,
+      ...kept,
+      durationMs,
+    };
+    pages.keep();
+    const aside = [
+      `The migration on a page: ${pages.report}`,
+      `The plan on a page: ${pages.plan}`,
+      ...(keep ? lookAround(local) : []),
+      ...NEXT,
+    ].join('\n');
+    const result = { json, text: demoText(findings), aside };
+    if (live === undefined || context.stdin.isTTY !== true) return result;
+    out.announce(result);
+    await waitForEnter(context);
+    return undefined;
   });
-  const failed = writeWatchPage(pages.report, local.ledger, clock.now());
-  if (failed !== undefined) throw failed;
-  const kept = keep ? { kept: { folder: local.folder, endpoint: local.endpoint } } : {};
-  const durationMs = clock.monotonicMs() - startedMs;
-  const json: TypeOf<typeof DEMO_RESULT> = {
-    command: 'demo',
-    complete: true,
-    ...findings,
-    report: pages.report,
-    ...kept,
-    durationMs,
-  };
-  pages.keep();
-  const aside = [
-    `The migration on a page: ${pages.report}`,
-    `The plan on a page: ${pages.plan}`,
-    ...(keep ? lookAround(local) : []),
-    ...NEXT,
-  ].join('\n');
-  return { json, text: demoText(findings), aside };
+}
+
+/** Fills the account, and runs the story of the migration in it. */
+async function migrate(
+  context: Context,
+  { fast, keep, andBack }: DemoOptions,
+  { local, pages }: { readonly local: DemoAccount; readonly pages: DemoPages },
+): Promise<DemoFindings> {
+  const { signal, out } = context;
+  const pace = fast ? FAST : NORMAL;
+  out.note(`a Cosmos account is ready at ${local.endpoint}`);
+  if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
+  const random = seededRandom(SEED);
+  const seed = makeSeed(pace.documents, random);
+  await fill(local.account, seed, signal);
+  // The source looks like a container that has grown: the range of the largest tenant was split again and again.
+  for (let splits = 0; splits < SPLITS; splits += 1) await local.split(SOURCE.container, signal);
+  local.configure({ targetRu: pace.copyRu });
+  for (const line of shopText(seed)) out.note(line);
+  return group(signal, async (members) => {
+    using work = new ChildSignal(members.signal);
+    const application = new Application(local.account, seed.orders, random);
+    members.start(async () => application.run(work.signal));
+    const page = pages.plan;
+    const parts = { context, local, page, application, seed, pace, returns: andBack };
+    try {
+      return await runStory({ ...parts, signal: members.signal });
+    } finally {
+      work.abort(new Error('the demo has ended'));
+    }
+  });
+}
+
+/** Keeps the live page for an operator at a terminal, until Enter or Ctrl-C. */
+async function waitForEnter({ stdin, out, signal }: Context): Promise<void> {
+  out.note('\nThe live page stays open until you press Enter.');
+  const entered = stdin[Symbol.asyncIterator]().next();
+  await Promise.race([entered, whenAborted(signal)]);
 }
 
 /** Gives the operator at a terminal time to open the page, so that it shows the migration from its beginning. */

@@ -18,22 +18,22 @@ const BAR_COLUMNS = 30;
 export function demoText(findings: DemoFindings): string {
   const { before, after, moved, application, split, letters, stoppedMs, proof } = findings;
   const { created, updated, moved: reassigned, deleted, throttled } = application;
+  const scale = scaleOf([before, after]);
   return [
-    ...spreadText('BEFORE', before, { ...scaleOf([before, after]) }),
+    ...spreadText('BEFORE', before, scale),
     '',
-    ...spreadText('AFTER', after, { ...scaleOf([before, after]) }),
+    ...spreadText(findings.back === undefined ? 'AFTER' : 'BETWEEN', after, scale),
     '',
     table([
-      ['copied', pluralize(moved.copied, 'document')],
+      ['the application', `${formatCount(created ?? 0)} created, ${formatCount(updated ?? 0)} updated,`],
       [
-        'replayed',
-        `${formatCount(moved.replayed)} written, ${formatCount(moved.moved)} moved, ${formatCount(moved.deleted)} deleted`,
+        '',
+        `${formatCount(reassigned ?? 0)} given to another customer, ${formatCount(deleted ?? 0)} deleted;`,
       ],
-      [
-        'the application',
-        `${formatCount(created ?? 0)} created, ${formatCount(updated ?? 0)} updated, ${formatCount(reassigned ?? 0)} moved, ${formatCount(deleted ?? 0)} deleted`,
-      ],
+      ['', 'it kept writing, so no two counts are of the same moment'],
       ['', `throttled (429) ${pluralize(throttled ?? 0, 'time')}`],
+      ['copied', pluralize(moved.copied, 'document')],
+      ['replicated then', changesText(moved.replayed, moved)],
       ['half-way', `range ${split.from} of the source was split into ${split.into.join(' and ')}`],
       ...letters.map((letter): [string, string] => [`dead letter ${letter.number}`, letterText(letter)]),
       ['cutover, at first', findings.refused],
@@ -56,16 +56,21 @@ function backRows({ back }: DemoFindings): ReadonlyArray<readonly [string, strin
   if (back === undefined) return [];
   const { replicated, moved, deleted, stoppedMs, orders } = back;
   return [
-    [
-      'and back',
-      `${formatCount(replicated)} written, ${formatCount(moved)} moved, ${formatCount(deleted)} deleted in the source meanwhile`,
-    ],
+    ['and back', 'the application uses the source again, by its old key'],
+    ['replicated back', changesText(replicated, { moved, deleted })],
     ['', `writers stopped for ${formatDuration(stoppedMs)}`],
     [
       '',
       `${formatCount(orders.found)} of ${pluralize(orders.known, 'order')} are in the source as last written`,
     ],
   ];
+}
+
+function changesText(
+  written: number,
+  { moved, deleted }: { readonly moved: number; readonly deleted: number },
+): string {
+  return `${formatCount(written)} written, ${formatCount(moved)} moved to a new key, ${formatCount(deleted)} deleted`;
 }
 
 interface Scale {
@@ -90,10 +95,15 @@ function spreadText(head: string, spread: Spread, scale: Scale): string[] {
       ({ key, documents: some }) =>
         `  ${(key ?? '(none)').padEnd(10)} ${bar(some, scale.documents)} ${formatCount(some).padStart(6)} ${share(some, documents)}`,
     ),
-    ...ranges.map(({ id, documents: some, ru, throttled }) => {
-      const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} x 429`;
-      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${formatCount(Math.round(ru)).padStart(6)} RU/s, ${formatCount(some)} docs${refused}`;
-    }),
+    // The busiest first, as the key values.
+    ...ranges
+      .toSorted((one, other) => other.ru - one.ru)
+      .map(({ id, documents: some, ru, throttled }) => {
+        const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} x 429`;
+        // Such a range has its share of the throughput as well.
+        const docs = some === 0 ? 'no documents' : `${formatCount(some)} docs`;
+        return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${formatCount(Math.round(ru)).padStart(6)} RU/s, ${docs}${refused}`;
+      }),
   ];
 }
 
@@ -112,6 +122,6 @@ function letterText({ reason, id, targetKey, state }: LetterShown): string {
 
 const ENDS: Readonly<Record<string, string>> = {
   closed: 'fixed in the source',
-  discarded: 'discarded by number',
+  discarded: 'left in the source',
   open: 'STILL OPEN',
 };

@@ -143,7 +143,7 @@ export class Steps {
     } catch (error) {
       if (!(error instanceof NotReadyError)) throw error;
       const refusal = `exit code ${error.exitCode}: ${error.message}`;
-      this.say(`refused with ${refusal}`);
+      this.say(`refused, as it has to be: ${refusal}`);
       return refusal;
     }
     return 'the gate was open';
@@ -157,7 +157,9 @@ export class Steps {
       { number },
       this.#context.clock.now(),
     );
-    this.say(`${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`);
+    this.say(
+      `the shop decides that this copy of the invoice stays in the source only: ${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`,
+    );
   }
 
   /** Runs `cosmig cutover`. `keeps`: whether it makes a way back. */
@@ -177,6 +179,7 @@ export class Steps {
       await this.#untilStopped(turned, { command: 'reverse', signal: stop.signal });
       return undefined;
     });
+    this.say('replicates what the application writes to the target back to the source');
     const working = work().finally(() => stop.abort(new CanceledError('SIGINT')));
     await Promise.all([working, reversing]);
     return out.json();

@@ -59,7 +59,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts, steps)]);
   const collided = (await letters(local)).length;
   steps.say(
-    `${pluralize(documentsOf(copied, 'written'), 'document')} copied; ${collided} collided and became ${pluralize(collided, 'dead letter')}`,
+    `${pluralize(documentsOf(copied, 'written'), 'document')} copied; ${collided} would have overwritten others and wait as ${pluralize(collided, 'dead letter')}`,
   );
   const tailed = await steps.tailWhile(async () => {
     await sleep(pace.tailMs, signal);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { CosmigRun, runCosmig } from '../../helpers/run-cosmig.ts';
@@ -104,10 +105,24 @@ test('demo: --watch on a terminal -> prints the address first, and begins when t
   await events.body?.cancel();
 }, 60_000);
 
-test('demo: and back -> the source has what the application wrote to the target', async () => {
-  const run = await runCosmig(['demo', '--fast', '--and-back', '--json'], { clock: systemClock });
-  expect([run.code, run.code === 0 ? '' : run.stderr]).toEqual([0, '']);
-  const { back, letters } = JSON.parse(run.stdout) as {
+test('demo: and back, with --watch on a terminal -> the source has all; the page stays until Enter', async () => {
+  const keyboard = new PassThrough();
+  const argv = ['demo', '--fast', '--and-back', '--json', '--watch'];
+  const run = new CosmigRun(argv, { clock: systemClock, isTerminal: true, stdin: keyboard });
+  await until(() => run.stderr.includes('or in 15 s'), { what: 'a demo that waits' });
+  const [, url = ''] = /watch it at (http\S+?)"/.exec(run.stderr) ?? [];
+  const events = await fetch(`${url}events`);
+  await until(() => run.stdout !== '' || run.stderr.includes('"error"'), {
+    what: 'a result',
+    timeoutMs: 100_000,
+  });
+  await expect(fetch(url)).resolves.toMatchObject({ status: 200 });
+  keyboard.write('\n');
+  const { code, stdout, stderr } = await run.ended;
+  await events.body?.cancel();
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+  const { back, letters } = JSON.parse(stdout) as {
     readonly back: {
       readonly replicated: number;
       readonly orders: Readonly<Record<'known' | 'found', number>>;
