@@ -89,6 +89,9 @@ export const emulator: Command<typeof OPTIONS> = {
       const json: TypeOf<typeof EMULATOR_READY> = { ready: true, endpoint, connectionString };
       out.announce({ json, text: connectionString });
       out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
+      // A key of the operator's own is not printed a second time.
+      if (options.key === undefined)
+        out.note(`in other terminals:\nexport COSMIG_SOURCE_CONNECTION_STRING='${connectionString}'`);
       await Promise.race([whenAborted(signal), server.ended]);
     } finally {
       await server.close();
