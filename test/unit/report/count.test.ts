@@ -16,7 +16,8 @@ test('verify text: a count -> its level, ranges and dead letters', () => {
     'target               66,000 documents',
     '  0                           1,000  [, 01FFFFFF..)',
     'differences          none',
-    'dead letters         5 open, 1 discarded; 3 of the open ones cannot be in the target',
+    'dead letters         5 open, 1 discarded; 3 of the open ones cannot be in the',
+    '                     target',
     'RU                   12 source, 13 target',
     'took                 0.9 s',
   ]);
@@ -57,7 +58,8 @@ test('verify text: differences, in flight, dead letters -> words with counts', (
   expect(text.split('\n').slice(5)).toEqual([
     'differences          2 extra, 1 wrong key',
     'in flight            2 documents, the oldest for 1 min',
-    'dead letters         5 open, 1 discarded; their documents do not count as differences',
+    'dead letters         5 open, 1 discarded; their documents do not count as',
+    '                     differences',
     'RU                   12 source, 13 target',
     'took                 0.9 s',
     'wrong key    "o1"  source key ["a"]  target key ["b"]',
