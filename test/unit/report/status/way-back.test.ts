@@ -25,6 +25,8 @@ test.each([
     unsafe: [],
     isRepairable: true,
     lastStopMs: null,
+    stopEstimate: null,
+    ruPerSecondNow: null,
     ruPerSecond: { source: 1, target: 3 },
     moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
   };
