@@ -12,6 +12,9 @@ export type Replicator = 'tail' | 'repair' | 'none';
 
 const COMMITTED = 'the target is in use, and nothing is replicated to it any longer';
 
+const SINCE =
+  'since the cutover the application has written them to the target, or another process to the source';
+
 const OTHER_WAY =
   'where the cutover kept a way back, cosmig verify --reverse compares them while cosmig reverse runs';
 
@@ -49,7 +52,7 @@ export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicat
 
 function repairHint({ differences }: Verdict, replicator: Replicator): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
-  if (replicator === 'none') return `${named}; ${COMMITTED}; ${OTHER_WAY}`;
+  if (replicator === 'none') return `${named}: ${SINCE}; ${OTHER_WAY}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const { extra, ...others } = differences;
   // Only extra documents differ. This is usual when the account does not report deletes.

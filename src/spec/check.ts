@@ -136,8 +136,8 @@ function namedLedger(problems: ProblemList): string | undefined {
     problems.report(
       flagOfField('ledger'),
       'no ledger was given',
-      'a ledger is found by its path, or by the names of both containers',
-      `${waysToGive('ledger')}; or give ${flagOfField('source')} and ${flagOfField('target')}`,
+      'it is the file that remembers a migration, and is found by its path, or by the names of both containers',
+      `run it in the folder of cosmig.config.yaml; or ${waysToGive('ledger')}; or give ${flagOfField('source')} and ${flagOfField('target')}`,
     );
   }
   return undefined;

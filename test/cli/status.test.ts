@@ -596,8 +596,8 @@ describe('status: finding the ledger', () => {
       code: 2,
       stdout: '',
       stderr:
-        'cosmig: no ledger was given\n  why  a ledger is found by its path, or by the names of both containers\n' +
-        '  now  give --ledger .cosmig/orders.db, COSMIG_LEDGER or ledger in the config file; or give --source and --target\n',
+        'cosmig: no ledger was given\n  why  it is the file that remembers a migration, and is found by its path, or by the names of both containers\n' +
+        '  now  run it in the folder of cosmig.config.yaml; or give --ledger .cosmig/orders.db, COSMIG_LEDGER or ledger in the config file; or give --source and --target\n',
     });
   });
 });

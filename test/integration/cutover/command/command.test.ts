@@ -200,8 +200,16 @@ test('cutover command: verify found differences -> earlier clean verifies no lon
   await move.target.items.upsert({ id: 'new', customerId: 'a', tenantId: 'P' });
   const differs = await cosmig(move, 'verify');
   expect(differs.code).toBe(4);
-  expect(differs.stderr).toContain('; the target is in use, and nothing is replicated to it any longer');
+  expect(differs.stderr).toContain('since the cutover the application has written them to the target');
   expect(differs.stderr).not.toContain('--repair');
+  // A write to the source looks like one that is being replicated, which no command does any longer.
+  await move.put({ id: 'late', customerId: 'a', tenantId: 'Q' });
+  const late = await cosmig(move, 'verify', '--deadline', '1s');
+  expect([late.code, late.stderr]).toEqual([
+    3,
+    expect.stringContaining('the target is in use, so nothing is replicated to it any longer'),
+  ]);
+  expect(late.stderr).not.toContain('--repair');
 }, 90_000);
 
 test('cutover command: crashed, a tail ran, next one refused -> --on-abort runs once', async () => {
