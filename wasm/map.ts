@@ -142,8 +142,8 @@ function addEntry(at: usize, work: usize): bool {
     keyNumber += 1;
   }
   const stored = start + usize(entryCount) * STORED_BYTES;
-  storeReversed(stored, v128.load(work));
-  storeReversed(stored + STORED_SLOT, v128.load(work, 16));
+  storeReversed(stored, work);
+  storeReversed(stored + STORED_SLOT, work + 16);
   store<u64>(stored, load<u64>(work, 32), STORED_ETAG);
   store<u32>(stored, 0, STORED_LSN);
   store<u16>(stored, u16(keyNumber), STORED_KEY);

@@ -271,8 +271,8 @@ function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
   let before: u32 = 0;
   for (let i = first; i < last; i += 1, stored += STORED_BYTES) {
     const entry = entryAt(i);
-    storeReversed(stored, v128.load(entry));
-    storeReversed(stored + STORED_SLOT, v128.load(entry + ENTRY_SLOT));
+    storeReversed(stored, entry);
+    storeReversed(stored + STORED_SLOT, entry + ENTRY_SLOT);
     store<u64>(stored, load<u64>(seenAt(rowOf(i)), SEEN_ETAG), STORED_ETAG);
     store<u32>(stored, bswap(u32(load<f64>(entry, ENTRY_LSN) - lsnBase)), STORED_LSN);
     const key = load<u32>(entry, ENTRY_KEY);
@@ -291,8 +291,9 @@ function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
   return to;
 }
 
-/** Stores a hash with the high byte of each of its words first. */
-export function storeReversed(to: usize, words: v128): void {
+/** Stores the hash at `from` with the high byte of each of its words first. */
+export function storeReversed(to: usize, from: usize): void {
+  const words = v128.load(from);
   v128.store(to, i8x16.shuffle(words, words, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
 }
 
