@@ -12,6 +12,8 @@ interface Written extends Order {
   readonly customerId: string;
   readonly tenantId: string;
   readonly version: number;
+  /** In the source the document has the derived key as well, before anything is derived. */
+  readonly own: boolean;
 }
 
 /** Pauses between two writes. */
@@ -24,6 +26,8 @@ export class Shop {
   readonly #derives: boolean;
   /** What is in the container that is in use, by id. */
   readonly #written = new Map<string, Written>();
+  /** What has the derived key of its own in the source, by its place in the target, while the target is in use. */
+  #owning: ReadonlySet<string> = new Set();
   #side: Side = 'source';
   #next = 0;
 
@@ -39,6 +43,11 @@ export class Shop {
 
   /** Lets the application use a side from now on. It writes nothing meanwhile. */
   use(side: Side): void {
+    const all = [...this.#written.values()];
+    if (side === 'target') this.#owning = new Set(all.filter(({ own }) => own).map(placeOf));
+    else
+      for (const order of all)
+        this.#written.set(order.id, { ...order, own: this.#owning.has(placeOf(order)) });
     this.#side = side;
   }
 
@@ -78,6 +87,7 @@ export class Shop {
       customerId: `c${this.#random.below(9)}`,
       tenantId: `t${this.#random.below(7)}`,
       version: 1,
+      own: this.#derives && this.#next % 3 === 0,
     };
     await surely(async () => this.#containers[this.#side].items.create(this.#stored(order)));
     this.#written.set(order.id, order);
@@ -121,12 +131,21 @@ export class Shop {
 
   #keyOf({ customerId, tenantId }: Written): string {
     if (this.#side === 'source') return customerId;
-    return this.#derives ? `${tenantId}-key` : tenantId;
+    return this.#derives ? derivedKey({ tenantId }) : tenantId;
   }
 
-  #stored(order: Written): Order {
-    return this.#side === 'target' && this.#derives ? { ...order, pk: this.#keyOf(order) } : order;
+  #stored({ own, ...order }: Written): Order {
+    const hasKey = this.#derives && (this.#side === 'target' || own);
+    return hasKey ? { ...order, pk: derivedKey(order) } : order;
   }
+}
+
+function derivedKey({ tenantId }: Pick<Written, 'tenantId'>): string {
+  return `${tenantId}-key`;
+}
+
+function placeOf(order: Written): string {
+  return `${order.id} ${derivedKey(order)}`;
 }
 
 /** How often a request is sent again, and the wait before that. */
