@@ -22,7 +22,7 @@ import { withLazyStatements } from '../lib/sqlite/lazy-statements.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { createPrivately, isLogMissing } from '../lib/sqlite/file.ts';
-import { changeCount, checkFile, checkRows, checkTables, openTables } from '../lib/sqlite/table-sums.ts';
+import { changeCounter, checkFile, checkRows, checkTables, openTables } from '../lib/sqlite/table-sums.ts';
 import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
@@ -91,13 +91,15 @@ export class Ledger {
   readonly map: MapStore;
   readonly #database: Database;
   readonly #lock: MoverLock | null;
+  readonly #countChanges: () => number;
   #mark: ChangeMark | null = null;
   readonly #index;
 
   private constructor(database: Database, lock: MoverLock | null) {
     this.#database = database;
     this.#lock = lock;
-    const transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
+    this.#countChanges = changeCounter(database);
+    const transactions = new Transactions(database, () => this.#mark?.raise(this.#countChanges()));
     this.journal = new Journal(database, transactions);
     this.nextTurn = new NextTurnStore(database, transactions);
     this.searchedEnds = new SearchedEndStore(database, transactions, this.journal);
@@ -231,7 +233,7 @@ export class Ledger {
   /** Records the progress of this ledger next to it, so that an older copy is recognized later. Durable. */
   noteProgress(): void {
     this.#lock?.note(this.#progress());
-    this.#mark?.reset(changeCount(this.#database));
+    this.#mark?.reset(this.#countChanges());
   }
 
   /**

@@ -40,17 +40,53 @@ export class LockTable {
     return this.#find(a, (words[at + 1] ?? 0) | 0, (words[at + 2] ?? 0) | 0, (words[at + 3] ?? 0) | 0);
   }
 
+  /** Adds the hash at `words[at]`, with `kind` mixed into its first word. Returns false, and adds nothing, if it is there. */
+  add(words: Uint32Array, at: number, kind: number): boolean {
+    const a = (words[at] ?? 0) ^ kind;
+    const b = (words[at + 1] ?? 0) | 0;
+    const c = (words[at + 2] ?? 0) | 0;
+    const d = (words[at + 3] ?? 0) | 0;
+    if (this.#find(a, b, c, d) !== NONE) return false;
+    this.#add(a, b, c, d);
+    return true;
+  }
+
+  /** Removes a hash, and returns the number that it had; NONE if it is not in the table. */
+  remove(words: Uint32Array, at: number, kind: number): number {
+    const a = (words[at] ?? 0) ^ kind;
+    const b = (words[at + 1] ?? 0) | 0;
+    const c = (words[at + 2] ?? 0) | 0;
+    const d = (words[at + 3] ?? 0) | 0;
+    const [stored, next] = [this.#words, this.#next];
+    const bucket = a & (this.#buckets.length - 1);
+    let before = NONE;
+    for (let link = this.#buckets[bucket] ?? 0; link > 0; link = next[link - 1] ?? 0) {
+      const number = link - 1;
+      const i = number * HASH_WORDS;
+      if (stored[i] === a && stored[i + 1] === b && stored[i + 2] === c && stored[i + 3] === d) {
+        this.#unlink(number, { bucket, before });
+        return number;
+      }
+      before = number;
+    }
+    return NONE;
+  }
+
   /** Removes the hash with this number from the table. */
   drop(number: number): void {
     const bucket = (this.#words[number * HASH_WORDS] ?? 0) & (this.#buckets.length - 1);
-    const after = this.#next[number] ?? 0;
+    let before = NONE;
     let link = this.#buckets[bucket] ?? 0;
-    if (link === number + 1) this.#buckets[bucket] = after;
-    else {
-      while (link > 0 && this.#next[link - 1] !== number + 1) link = this.#next[link - 1] ?? 0;
-      assert(link > 0, 'only a hash that is in is dropped');
-      this.#next[link - 1] = after;
-    }
+    for (; link > 0 && link !== number + 1; link = this.#next[before] ?? 0) before = link - 1;
+    assert(link > 0, 'only a hash that is in is dropped');
+    this.#unlink(number, { bucket, before });
+  }
+
+  /** Takes a number out of the chain of its bucket. `before`: the number before it; NONE if it is the first. */
+  #unlink(number: number, { bucket, before }: { readonly bucket: number; readonly before: number }): void {
+    const after = this.#next[number] ?? 0;
+    if (before === NONE) this.#buckets[bucket] = after;
+    else this.#next[before] = after;
     this.#next[number] = this.#dropped;
     this.#dropped = number + 1;
     this.#size -= 1;

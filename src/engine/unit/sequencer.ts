@@ -154,9 +154,11 @@ export class Sequencer {
     for (let i = 0; i < count; i += 1) {
       const identity = at + i * stride;
       const slot = identity + HASH_WORDS;
-      if (locks.find(words, identity, IDENTITY) !== NONE || locks.find(words, slot, SLOT) !== NONE) return i;
-      locks.take(words, identity, IDENTITY);
-      locks.take(words, slot, SLOT);
+      if (!locks.add(words, identity, IDENTITY)) return i;
+      if (!locks.add(words, slot, SLOT)) {
+        locks.remove(words, identity, IDENTITY);
+        return i;
+      }
       this.#holding += 1;
     }
     return count;
@@ -167,8 +169,8 @@ export class Sequencer {
     this.#holding -= count;
     for (let i = 0; i < count; i += 1) {
       const identity = at + i * stride;
-      this.#advance(this.#lockWithoutTurn(words, identity, IDENTITY));
-      this.#advance(this.#lockWithoutTurn(words, identity + HASH_WORDS, SLOT));
+      this.#unlock(words, identity, IDENTITY);
+      this.#unlock(words, identity + HASH_WORDS, SLOT);
     }
     if (this.#outside.length > 0) this.#wakeOutside();
   }
@@ -260,6 +262,13 @@ export class Sequencer {
       turn.started = true;
       this.#holding += 1;
     } else this.#waiting += 1;
+  }
+
+  /** Releases a lock that is held without a turn. If no turn is waiting, none is in its line. */
+  #unlock(words: Uint32Array, at: number, kind: number): void {
+    if (this.#waiting > 0) return this.#advance(this.#lockWithoutTurn(words, at, kind));
+    const lock = this.#locks.remove(words, at, kind);
+    assert(lock !== NONE && this.#first[lock] === undefined, 'the lock is held without a turn');
   }
 
   #lockWithoutTurn(words: Uint32Array, at: number, kind: number): number {

@@ -117,10 +117,13 @@ function triggersOf({ table, texts, numbers, isSame, isNumbered }: TableChecksum
 
 /** Returns how many times a row was changed since the file was created. */
 export function changeCount(database: Database): number {
-  return must(
-    database.prepare<[], number>('SELECT ifnull(sum(changes), 0) FROM table_sums').pluck().get(),
-    'a sum has a row',
-  );
+  return changeCounter(database)();
+}
+
+/** Returns a function that does the same again and again, with one statement. */
+export function changeCounter(database: Database): () => number {
+  const sum = database.prepare<[], number>('SELECT ifnull(sum(changes), 0) FROM table_sums').pluck();
+  return () => must(sum.get(), 'a sum has a row');
 }
 
 /**

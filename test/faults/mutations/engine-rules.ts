@@ -365,8 +365,8 @@ export const REPAIR_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/unit/sequencer.ts',
-        find: 'return i;\n      locks.take(words, identity, IDENTITY);',
-        replace: 'continue;\n      locks.take(words, identity, IDENTITY);',
+        find: 'if (!locks.add(words, identity, IDENTITY)) return i;',
+        replace: 'if (!locks.add(words, identity, IDENTITY)) continue;',
       },
     ],
     test: 'test/unit/engine/unit/sequencer.test.ts',

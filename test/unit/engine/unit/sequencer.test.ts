@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LockTable } from '../../../../src/engine/unit/lock-table.ts';
+import { LockTable, NONE } from '../../../../src/engine/unit/lock-table.ts';
 import {
   Sequencer,
   Turn,
@@ -29,15 +29,22 @@ async function settled(): Promise<void> {
 describe('lock table', () => {
   test('more hashes than its first capacity, and drops -> one number for each hash', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(3000), fc.boolean()), { maxLength: 4000 }), (steps) => {
+      fc.property(fc.array(fc.tuple(fc.nat(3000), fc.nat(3)), { maxLength: 4000 }), (steps) => {
         const table = new LockTable();
         const model = new Map<number, number>();
         let changed = false;
-        for (const [hash, drops] of steps) {
+        for (const [hash, step] of steps) {
           const known = model.get(hash);
-          if (drops && known !== undefined) {
+          if (step === 0 && known !== undefined) {
             table.drop(known);
             model.delete(hash);
+          } else if (step === 1) {
+            changed ||= table.remove(names(hash), 0, 0) !== (known ?? NONE);
+            model.delete(hash);
+          } else if (step === 2) {
+            changed ||= table.add(names(hash), 0, 0) !== (known === undefined);
+            model.set(hash, table.find(names(hash), 0, 0));
+            changed ||= known !== undefined && known !== model.get(hash);
           } else {
             const number = table.take(names(hash), 0, 0);
             changed ||= known !== undefined && known !== number;
