@@ -332,7 +332,9 @@ export function asDatabaseError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
-  const word = /^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? '';
+  // SQLite has no code of its own for a header that names a format which does not exist.
+  const isForeign = code === 'SQLITE_ERROR' && cause === 'unsupported file format';
+  const word = isForeign ? 'NOTADB' : (/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? '');
   if (word === 'CORRUPT') return new DamagedFile(path, cause, error);
   const trouble = TROUBLE[word];
   if (trouble === undefined) return error;

@@ -18,6 +18,8 @@ import {
 
 const COMMANDS = ['status', 'dead-letters list --all', 'dead-letters show 1', 'dead-letters discard 1'];
 const PAGES = 20;
+/** How long the header of a SQLite file is. */
+const HEADER_BYTES = 100;
 const LETTERS = 40;
 
 function letter(name: string): LetterChange {
@@ -78,6 +80,18 @@ describe('ledger: damaged', () => {
         /^cosmig: .* is (?:not a database, or is )?damaged\n {2}why {2}.+\n {2}now {2}.+\n$/,
       );
       expect(readFileSync(path).subarray(0, 24).equals(whole.subarray(0, 24))).toBe(true);
+    }
+  });
+
+  test('another value in any byte of the header -> read or refused, never an internal error', async () => {
+    const whole = readFileSync(make());
+    for (let at = 0; at < HEADER_BYTES; at += 1) {
+      for (const value of [5, 255]) {
+        const broken = Buffer.from(whole);
+        broken[at] = value;
+        const { code, stderr } = await run('status', copyOf(broken));
+        expect({ at, value, code, stderr }).toEqual({ at, value, code: expect.toBeOneOf([0, 7]), stderr });
+      }
     }
   });
 
