@@ -143,7 +143,7 @@ function askTest(rule: Rule): string | undefined {
     spawnSync(process.execPath, argv, {
       cwd: folder,
       stdio: 'ignore',
-      env: { ...process.env, COSMIG_TEST_BUILD: built },
+      env: { ...process.env, COSMIG_TEST_BUILD: built, COSMIG_TEST_DRAWS: 'all' },
     });
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Ran;
     const all = testResults.flatMap(({ assertionResults }) => assertionResults);

@@ -19,11 +19,12 @@ import {
   type GarbageRequest,
 } from '../../helpers/emulator/fuzz-requests.ts';
 import { asHeaderJson, exchange, RawAccount, type Headers, type Reply } from '../../helpers/emulator/raw.ts';
+import { draws } from '../../helpers/generated.ts';
 import { until } from '../../helpers/wait.ts';
 import '../../helpers/seed.ts';
 
 /** About ten seconds; more rounds find what one seed does not, so CI changes the seed and not the number. */
-const ROUNDS = 1500;
+const ROUNDS = draws(1500);
 const REQUESTS_PER_ROUND = 8;
 
 const QUIET = {
