@@ -10,6 +10,8 @@ const ENTRY_SEGMENT: usize = 16;
 const ENTRY_POSITION: usize = 20;
 /** The bits after the first byte by which the entries of a shelf are spread before they are sorted. */
 const SPREAD_BITS: u32 = 11;
+/** So few entries are sorted at once without being spread. */
+const FEW: u32 = 32;
 
 /** Copies exactly one entry. */
 function copyEntry(from: usize, to: usize): void {
@@ -82,6 +84,20 @@ function spreadOf(entry: usize): usize {
  * entry is where it belongs after it was put behind those with smaller bits.
  */
 export function sortShelf(from: usize, count: u32, startsAt: usize, to: usize): void {
+  if (count > FEW) spread(from, count, startsAt, to);
+  else memory.copy(to, from, usize(count) * ENTRY);
+  // `from` was read, so its first entry is free to hold the one that is moved.
+  for (let at = to + ENTRY; at < to + usize(count) * ENTRY; at += ENTRY) {
+    if (!isBefore(at, at - ENTRY)) continue;
+    copyEntry(at, from);
+    let free = at;
+    for (; free > to && isBefore(from, free - ENTRY); free -= ENTRY) copyEntry(free - ENTRY, free);
+    copyEntry(from, free);
+  }
+}
+
+/** Copies the entries of a shelf to `to`, in the order of the bits after their first byte. */
+function spread(from: usize, count: u32, startsAt: usize, to: usize): void {
   memory.fill(startsAt, 0, ((1 << SPREAD_BITS) + 1) << 2);
   const end = from + usize(count) * ENTRY;
   for (let at = from; at < end; at += ENTRY) {
@@ -97,14 +113,6 @@ export function sortShelf(from: usize, count: u32, startsAt: usize, to: usize): 
     const position = load<u32>(start);
     store<u32>(start, position + 1);
     copyEntry(at, to + usize(position) * ENTRY);
-  }
-  // `from` was read, so its first entry is free to hold the one that is moved.
-  for (let at = to + ENTRY; at < to + usize(count) * ENTRY; at += ENTRY) {
-    if (!isBefore(at, at - ENTRY)) continue;
-    copyEntry(at, from);
-    let free = at;
-    for (; free > to && isBefore(from, free - ENTRY); free -= ENTRY) copyEntry(free - ENTRY, free);
-    copyEntry(from, free);
   }
 }
 

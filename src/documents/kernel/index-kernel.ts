@@ -1,6 +1,7 @@
 /**
- * The loops of an index build in the kernel (wasm/index.ts). Each build has a kernel with memory of its own, which is freed
- * with the build. Of the memory for collected entries, the system provides only what is used.
+ * The loops of an index build in the kernel (wasm/index.ts). Each build has a kernel with memory of its own; the next build gets
+ * the same one, unless the garbage collector has freed it meanwhile. Of the memory for collected entries, the system provides
+ * only what is used. Invariant: a kernel belongs to one build at a time.
  */
 import { assert } from '../../lib/assert.ts';
 import { align, FREE_AT, growTo, instantiate, PADDING_BYTES } from './instance.ts';
@@ -128,4 +129,19 @@ export class IndexKernel {
     const cursor = this.#exports.exhausted.value;
     return { count, cursor: cursor < 0 ? undefined : cursor };
   }
+}
+
+/** A kernel that no build has. To make one takes milliseconds, and a copy from hundreds of ranges has as many builds. */
+let idle: WeakRef<IndexKernel> | undefined;
+
+export function takeIndexKernel(): IndexKernel {
+  const kernel = idle?.deref();
+  idle = undefined;
+  return kernel ?? new IndexKernel();
+}
+
+/** Called when a build is done. A build that has failed keeps its kernel. */
+export function giveIndexKernelBack(kernel: IndexKernel): void {
+  kernel.clear();
+  idle = new WeakRef(kernel);
 }

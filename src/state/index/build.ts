@@ -9,7 +9,13 @@
  * transaction, so that the event loop stays responsive. Invariant: a crash loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in
  * the transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
  */
-import { CURSORS_MAX, IndexKernel, SHELVES } from '../../documents/kernel/index-kernel.ts';
+import {
+  CURSORS_MAX,
+  giveIndexKernelBack,
+  SHELVES,
+  takeIndexKernel,
+  type IndexKernel,
+} from '../../documents/kernel/index-kernel.ts';
 import { assert, must } from '../../lib/assert.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';
 import { BLOCK_ENTRIES, compareEntries, INDEX_BYTES } from './entry.ts';
@@ -47,7 +53,7 @@ export class IndexBuild {
   readonly #indexId: number;
   readonly #sizes: BuildSizes;
   #state: BuildState;
-  readonly #kernel = new IndexKernel();
+  readonly #kernel = takeIndexKernel();
   #scannedTo: number;
   /** The run to which the collected entries are being written. */
   #writing: Writing | undefined;
@@ -148,6 +154,7 @@ export class IndexBuild {
     const merge = this.#merge;
     if (merge === undefined) {
       this.#keep({ ...this.#state, phase: 'done', output: null, consumed: null });
+      giveIndexKernelBack(this.#kernel);
       return;
     }
     if (merge.advance(this.#sizes.blocksAStep)) {
