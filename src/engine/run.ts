@@ -50,6 +50,8 @@ export interface RunParts {
   readonly log: Log;
   /** Ends the run cleanly: no new work begins, and what is in flight is finished. */
   readonly drain: AbortSignal;
+  /** The reason to drain after which the run has done what it was for. */
+  readonly enough?: CanceledError;
   /** Ends the run at once. */
   readonly abort: AbortSignal;
   /** The service's time, shared by all connections of a command; absent: each connection has its own. */
@@ -175,7 +177,8 @@ async function withLedger<T>(
     ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
     return result;
   } catch (error) {
-    endBadly(ledger, { spec: parts.spec, number, error, nowMs: clock.now() });
+    if (error === parts.enough) ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
+    else endBadly(ledger, { spec: parts.spec, number, error, nowMs: clock.now() });
     throw error;
   } finally {
     ledger.close();

@@ -82,7 +82,7 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
     const enough = new CanceledError('SIGINT');
     members.start(async () => {
       try {
-        await run('tail', { ...parts, command: 'verify --repair', drain: over.signal });
+        await run('tail', { ...parts, command: 'verify --repair', drain: over.signal, enough });
       } catch (error) {
         if (error !== enough) throw error;
       }

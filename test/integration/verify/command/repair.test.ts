@@ -144,6 +144,7 @@ test('verify --repair: deletes were lost -> found once, then no longer pending',
   const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
   expect([code, stderr]).toEqual([0, expect.stringContaining('repairing 1 document')]);
   expect(unswept()).toEqual(unswept().map(() => false));
+  expect(move.ledger(({ runs }) => runs.last()?.outcome)).toBe('done');
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
 }, 60_000);
 
