@@ -10,7 +10,8 @@
  */
 import { closeSync, constants, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { OWNER_ONLY, realPath } from '../lib/sqlite/file.ts';
-import { asDatabaseError, type Database } from '../lib/sqlite/sqlite.ts';
+import { asDatabaseError } from '../lib/sqlite/database-errors.ts';
+import { type Database } from '../lib/sqlite/sqlite.ts';
 import { changeCount, checksumOf } from '../lib/sqlite/table-sums.ts';
 
 const SIZE_BYTES = 80;

@@ -8,16 +8,8 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import {
-  asContentsError,
-  asDatabaseError,
-  migrate,
-  openDatabase,
-  openToRead,
-  refuseForeignFile,
-  withDatabaseErrors,
-  type Database,
-} from '../lib/sqlite/sqlite.ts';
+import { asContentsError, asDatabaseError, withDatabaseErrors } from '../lib/sqlite/database-errors.ts';
+import { migrate, openDatabase, openToRead, refuseForeignFile, type Database } from '../lib/sqlite/sqlite.ts';
 import { withLazyStatements } from '../lib/sqlite/lazy-statements.ts';
 import { text, type Columns } from '../lib/sqlite/column.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';

@@ -1,6 +1,7 @@
 /** Reads a table of the verify file without its lock, for processes that show what another one has compared. */
 import { existsSync } from 'node:fs';
-import { asContentsError, openToRead, type Database } from '../lib/sqlite/sqlite.ts';
+import { asContentsError } from '../lib/sqlite/database-errors.ts';
+import { openToRead, type Database } from '../lib/sqlite/sqlite.ts';
 import { checkRows } from '../lib/sqlite/table-sums.ts';
 
 /**

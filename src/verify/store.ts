@@ -6,14 +6,8 @@
 import { existsSync } from 'node:fs';
 import { realPath } from '../lib/sqlite/file.ts';
 import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts';
-import {
-  asErrorOfReplaceable,
-  openDatabase,
-  openToRead,
-  refuseForeignFile,
-  withDatabaseErrors,
-  type Database,
-} from '../lib/sqlite/sqlite.ts';
+import { asErrorOfReplaceable, withDatabaseErrors } from '../lib/sqlite/database-errors.ts';
+import { openDatabase, openToRead, refuseForeignFile, type Database } from '../lib/sqlite/sqlite.ts';
 import { memberOf } from '../lib/json/json.ts';
 import { bytes, json, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
 import { ChangeMark, isAhead } from '../state/change-mark.ts';

@@ -11,7 +11,8 @@
 import { crc32 } from 'node:zlib';
 import { must } from '../assert.ts';
 import { damagedRow, number, text, type Columns } from './column.ts';
-import { DamagedFile, migrateWithin, openDatabase, type Database } from './sqlite.ts';
+import { DamagedFile } from './database-errors.ts';
+import { migrateWithin, openDatabase, type Database } from './sqlite.ts';
 
 /** The highest number that SQLite may give to a row. Numbers of segments must fit into four bytes. */
 const ROW_NUMBER_MAX = 0xffff_ffff;

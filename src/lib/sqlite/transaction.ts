@@ -3,7 +3,7 @@
  * its transaction and all earlier ones are on disk. A power cut may lose other transactions, the latest first and never
  * out of order (WAL). Problems with the file become a LedgerError.
  */
-import { asDatabaseError } from './sqlite.ts';
+import { asDatabaseError } from './database-errors.ts';
 import type { Database } from './sqlite.ts';
 
 export class Transactions {

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { LedgerError } from '../../lib/errors.ts';
 import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
-import { asDatabaseError } from '../../lib/sqlite/sqlite.ts';
+import { asDatabaseError } from '../../lib/sqlite/database-errors.ts';
 import { sumOf } from './entries.ts';
 
 /** A part of a chunk: how many entries it has, and the sum of their words. */

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { asContentsError, openToRead, refuseForeignFile } from '../../lib/sqlite/sqlite.ts';
+import { asContentsError } from '../../lib/sqlite/database-errors.ts';
+import { openToRead, refuseForeignFile } from '../../lib/sqlite/sqlite.ts';
 import { json, number, type Columns } from '../../lib/sqlite/column.ts';
 import { checkRows } from '../../lib/sqlite/table-sums.ts';
 import { MoverLock } from '../../state/lock.ts';

@@ -6,14 +6,8 @@
 import { realPath } from '../../lib/sqlite/file.ts';
 import { bytes, json, number, orNull, text, type Columns } from '../../lib/sqlite/column.ts';
 import { changeCount, openTables } from '../../lib/sqlite/table-sums.ts';
-import {
-  asErrorOfReplaceable,
-  DamagedFile,
-  openDatabase,
-  refuseForeignFile,
-  withDatabaseErrors,
-  type Database,
-} from '../../lib/sqlite/sqlite.ts';
+import { asErrorOfReplaceable, DamagedFile, withDatabaseErrors } from '../../lib/sqlite/database-errors.ts';
+import { openDatabase, refuseForeignFile, type Database } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
 import type { ReadPart } from '../../cosmos/feed/fenced-pass.ts';
 import { ChangeMark } from '../../state/change-mark.ts';

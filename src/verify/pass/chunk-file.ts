@@ -7,7 +7,7 @@ import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'nod
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import { assert } from '../../lib/assert.ts';
 import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
-import { asDatabaseError } from '../../lib/sqlite/sqlite.ts';
+import { asDatabaseError } from '../../lib/sqlite/database-errors.ts';
 import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
 import { damaged, type EntryChunk } from './entry-chunks.ts';
 

@@ -16,8 +16,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../../src/lib/errors.ts';
+import { asDatabaseError } from '../../../../src/lib/sqlite/database-errors.ts';
 import {
-  asDatabaseError,
   migrate,
   openDatabase,
   refuseForeignFile,
