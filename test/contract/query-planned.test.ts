@@ -12,6 +12,7 @@ import type { RequestPlugin, TestContainer } from '../helpers/emulator/lab.ts';
 import { parseJson } from '../helpers/emulator/raw.ts';
 import type { Doc } from '../helpers/emulator/wire-container.ts';
 import { type Backend, forEachEmulator } from './backend.ts';
+import { draws } from '../helpers/generated.ts';
 
 type Mode = 'direct' | 'planned';
 type Query = string | SqlQuerySpec;
@@ -218,7 +219,7 @@ forEachEmulator('planned queries', (backend: Backend) => {
     );
     const queries = fc.sample(
       fc.record({ select, where, order, cut, maxItemCount: fc.integer({ min: 1, max: 30 }) }),
-      { numRuns: 40, seed: Number(process.env['COSMIG_SEED'] ?? 1) },
+      { numRuns: draws(40), seed: Number(process.env['COSMIG_SEED'] ?? 1) },
     );
     for (const { select: what, where: filter, order: key, cut: part, maxItemCount } of queries) {
       const query = `SELECT ${part.top}${what} FROM c${filter} ORDER BY ${key}${part.slice}`;

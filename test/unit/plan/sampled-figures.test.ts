@@ -8,10 +8,11 @@ import { documentsInSource, sampleOf } from '../../../src/plan/reading/sampled.t
 import { stretchesOf } from '../../../src/plan/reading/stretches.ts';
 import type { DataFigures, WriteFigures } from '../../../src/plan/result.ts';
 import { exactly } from '../../../src/plan/sketch/estimate.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const NOW = 1_790_000_000;
 const ALL = 12_000;
-const SEEDS = 100;
+const SEEDS = draws(100);
 const DAY = 86_400;
 
 interface Written {
@@ -56,7 +57,7 @@ function figuresOf(
 const TRUTH = figuresOf([{ after: 0, until: ALL }], { share: 1, reported: ALL });
 
 test.each([ALL, null])(
-  'a sample, %s documents reported -> each interval contains the truth for at least 95 of 100 seeds',
+  'a sample, %s documents reported -> each interval contains the truth for at least 19 of 20 seeds',
   (reported) => {
     const missed: Record<string, number> = {};
     // In how many samples the value with the most writes is the one that truly has them.

@@ -152,7 +152,7 @@ test('batcher: random operations and refusals -> each leaves once, in order, wit
       }
       expect([batches.size, first.length, others.length]).toEqual([0, 0, 0]);
     }),
-    { numRuns: 60 },
+    { numRuns: draws(60) },
   );
 });
 

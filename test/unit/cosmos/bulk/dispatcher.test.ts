@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { BatchReply, OperationResult, RangeWait } from '../../../../src/cosmos/bulk/operation.ts';
 import type { Load } from '../../../../src/cosmos/load/range-limit.ts';
 import { Lab, PLACES, done, refused, settled, throttled, type Request } from './dispatcher-lab.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const reasons = (waits: RangeWait[]): string[] => waits.map(({ reason }) => reason);
 
@@ -570,6 +571,6 @@ test('dispatcher: random replies, splits and aborts -> each operation gets its o
       });
       expect(wrong).toEqual([]);
     }),
-    { numRuns: 15 },
+    { numRuns: draws(15) },
   );
 });

@@ -10,6 +10,7 @@ import { splitRange } from '../../../../src/emulator/partitions/resizing.ts';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
+import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 interface Page {
@@ -103,7 +104,7 @@ describe('a page', () => {
           expect(seen).toEqual(transactions.flatMap((size, index) => Array<number>(size).fill(index + 1)));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: draws(60) },
     );
   });
 
@@ -253,7 +254,7 @@ describe('parts of the hash space', () => {
           .map((min, index) => read(memory, container, { min, max: bounds[index + 1] ?? 'FF' }).ids);
         expect(parts.flat().toSorted()).toEqual(read(memory, container).ids.toSorted());
       }),
-      { numRuns: 30 },
+      { numRuns: draws(30) },
     );
   });
 

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import type { OperationEnd, OperationResult } from '../../../../src/cosmos/bulk/operation.ts';
 import { Sequencer } from '../../../../src/engine/unit/sequencer.ts';
 import { Lab, refused, settled, throttled, type Request } from '../../cosmos/bulk/dispatcher-lab.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 interface Sent {
   readonly id: number;
@@ -114,6 +115,6 @@ test('pipeline: random events -> one operation in flight per document and slot, 
         expect(new Set(runs).size).toBe(runs.length);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: draws(15) },
   );
 });

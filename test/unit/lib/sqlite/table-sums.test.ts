@@ -14,6 +14,7 @@ import {
   keepTableSums,
   migrateWithSums,
 } from '../../../../src/lib/sqlite/table-sums.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const SCHEMA = `
 CREATE TABLE plain (name TEXT PRIMARY KEY, data BLOB, size INTEGER) STRICT, WITHOUT ROWID;
@@ -94,7 +95,7 @@ describe('table sums', () => {
         checkFile(database);
         database.close();
       }),
-      { numRuns: 60 },
+      { numRuns: draws(60) },
     );
   });
 
