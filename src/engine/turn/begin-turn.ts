@@ -9,7 +9,7 @@ import { must } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import { MAP_INDEX } from '../../state/segments/map-store.ts';
 import type { MigrationSpec, TurnSpec } from '../../spec/migration-spec.ts';
-import { Ledger } from '../../state/ledger.ts';
+import { Ledger, UnmigratedLedger } from '../../state/ledger.ts';
 import { turnLost } from '../../state/turns/lost-turn.ts';
 import type { NewLease } from '../../state/leases.ts';
 import type { SessionToken } from '../../state/session-tokens.ts';
@@ -76,7 +76,7 @@ function searchedFrom({ lv, ...end }: ClosedEnd): SearchedEnd[] {
 }
 
 function readBefore({ number, previous }: TurnSpec): Before {
-  using ledger = Ledger.openReadonly(previous);
+  using ledger = openBefore(previous);
   const next = ledger.nextTurn.read();
   if (next === null || next.number !== number) {
     throw new NotReadyError('there is no way back for this migration', {
@@ -92,6 +92,16 @@ function readBefore({ number, previous }: TurnSpec): Before {
       'application switched',
     ),
   };
+}
+
+/** Opens the ledger of the turn before. That of an older cosmig is upgraded, which no other command of this turn does. */
+function openBefore(previous: string): Ledger {
+  try {
+    return Ledger.openReadonly(previous);
+  } catch (error) {
+    if (!(error instanceof UnmigratedLedger)) throw error;
+    return Ledger.openForOperator(previous);
+  }
 }
 
 /** Refuses to begin a turn a second time, or before the cutover has ended. */

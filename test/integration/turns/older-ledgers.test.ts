@@ -1,0 +1,47 @@
+/** A newer cosmig finds the ledgers of an older one in the middle of a way back. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
+import { keepTableSums } from '../../../src/lib/sqlite/table-sums.ts';
+import { turnPath } from '../../../src/spec/turns/settings-of-turn.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { Turns } from '../../helpers/migration/turns.ts';
+import { cosmig, typed } from '../../helpers/migration/typed.ts';
+
+const FIRST = readFileSync(new URL('../../../migrations/ledger/0001_ledger.sql', import.meta.url), 'utf8');
+
+/** Makes of a ledger what it was before migration 0007, without its tokens. */
+function makeOlder(path: string): void {
+  const database = openDatabase({ path });
+  const tables = ['source_session_tokens', 'target_session_tokens'];
+  for (const table of tables)
+    database.exec(FIRST.slice(FIRST.indexOf(`CREATE TABLE ${table}`)).split(';')[0] ?? '');
+  database.exec(`DROP TABLE session_tokens;
+    DELETE FROM table_sums WHERE name = 'session_tokens';
+    UPDATE table_sums SET row_count = 0, sum = 0 WHERE name IN ('${tables.join("', '")}');
+    DELETE FROM cosmig_schema WHERE number > 6`);
+  keepTableSums(database);
+  database.pragma('journal_mode = DELETE');
+  database.close();
+}
+
+test('way back: the ledgers are those of an older cosmig -> upgraded by the commands of the way back', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const turns = new Turns(move);
+  await move.put({ id: 'o', customerId: 'c', tenantId: 't' });
+  await turns.run(0, 'copy');
+  await turns.cutOver(0);
+  const [first, second] = [move.ledgerPath, turnPath(move.ledgerPath, 1)];
+
+  makeOlder(first);
+  const begun = await cosmig(move, 'reverse', '--until-caught-up');
+  expect([begun.code, begun.stderr]).toEqual([0, expect.anything()]);
+
+  makeOlder(first);
+  makeOlder(second);
+  await move.target.items.create({ id: 'new', customerId: 'c', tenantId: 't' });
+  const continued = await cosmig(move, 'reverse', '--until-caught-up');
+  expect([continued.code, continued.stderr]).toEqual([0, expect.anything()]);
+  expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
+  expect((await typed(move, 'status')).code).toBe(0);
+}, 60_000);
