@@ -44,7 +44,7 @@ const TOKENS =
 export function swapWords(text: string): string {
   const swapped = text.replaceAll(TOKENS, (token) => COMMANDS[token] ?? OPPOSITE[token] ?? token);
   // One command does what the copy and the tail do.
-  return swapped.replaceAll('cosmig reverse or cosmig reverse', 'cosmig reverse');
+  return swapped.replaceAll(/cosmig reverse(?: until it ends)?(?: or|, then) (?=cosmig reverse)/g, '');
 }
 
 /** Returns a value of a result in which the two words are swapped, in the names of its members as well. */

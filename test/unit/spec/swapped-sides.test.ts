@@ -5,6 +5,11 @@ test.each([
   ['committed: the target is in use', 'committed: the source is in use'],
   ['run cosmig tail, then cosmig cutover', 'run cosmig reverse, then cosmig rollback'],
   ['run cosmig copy or cosmig tail once', 'run cosmig reverse once'],
+  [
+    'run cosmig copy, then cosmig tail, then cosmig verify',
+    'run cosmig reverse, then cosmig verify --reverse',
+  ],
+  ['run cosmig copy until it ends, then cosmig tail', 'run cosmig reverse'],
   ['run cosmig verify --repair', 'run cosmig verify --reverse --repair'],
   ['run cosmig verify --reverse', 'run cosmig verify'],
   ['give --source-ru or COSMIG_TARGET_KEY', 'give --target-ru or COSMIG_SOURCE_KEY'],
