@@ -178,7 +178,7 @@ async function withLedger<T>(
     return result;
   } catch (error) {
     if (error === parts.enough) ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
-    else endBadly(ledger, { spec: parts.spec, number, error, nowMs: clock.now() });
+    else endBadly(ledger, { number, error, nowMs: clock.now() });
     throw error;
   } finally {
     ledger.close();
@@ -212,17 +212,16 @@ function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void 
 }
 
 interface BadEnd {
-  readonly spec: MigrationSpec;
   readonly number: number;
   readonly error: unknown;
   readonly nowMs: number;
 }
 
 /** Records how a failed run ended. If the ledger cannot be written, the first error is still the one to report. */
-function endBadly(ledger: Ledger, { spec, number, error, nowMs }: BadEnd): void {
+function endBadly(ledger: Ledger, { number, error, nowMs }: BadEnd): void {
   const [outcome, why] = error instanceof CosmigError ? [error.code, error.message] : ['internal', null];
   try {
-    noteUnusable(ledger, spec, error, nowMs);
+    noteUnusable(ledger, error, nowMs);
     ledger.runs.end(number, { outcome, why, nowMs });
   } catch (late) {
     if (!(late instanceof CosmigError)) throw late;

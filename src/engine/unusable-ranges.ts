@@ -4,25 +4,21 @@
  * in the end. Until a later run has found whole lists, a way back is not safe.
  */
 import { troubleOf } from '../cosmos/transport/trouble.ts';
-import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
 
+interface Noted {
+  readonly journal: Pick<Ledger['journal'], 'append' | 'unusableRanges'>;
+}
+
 /** Records the end of a run, if unusable ranges have ended it. */
-export function noteUnusable(
-  { journal }: Ledger,
-  { source }: MigrationSpec,
-  error: unknown,
-  nowMs: number,
-): void {
+export function noteUnusable({ journal }: Noted, error: unknown, nowMs: number): void {
   const trouble = troubleOf(error);
-  const of = trouble?.rangesOf ?? null;
-  if (trouble === undefined || of === null) return;
-  const isSource = of.database === source.database && of.container === source.container;
-  const container = isSource ? 'source' : 'target';
+  const container = trouble?.rangesOf ?? null;
+  if (trouble === undefined || container === null) return;
   journal.append({ event: 'ranges unusable', container, what: trouble.what }, nowMs);
 }
 
 /** Records that the ranges of both containers are usable again. */
-export function noteUsable({ journal }: Ledger, nowMs: number): void {
+export function noteUsable({ journal }: Noted, nowMs: number): void {
   if (journal.unusableRanges() !== null) journal.append({ event: 'ranges usable' }, nowMs);
 }

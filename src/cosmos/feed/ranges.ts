@@ -30,17 +30,23 @@ export const WHOLE: Interval = { min: '', max: 'FF' };
 const PAGES_MAX = 100;
 
 /** Reads all ranges of a container, in the order of the key space; throws a TroubleError if they do not tile it. */
-export async function readRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
+export async function readRanges(
+  requests: Pick<ContainerRequests, 'feed' | 'is'>,
+  call: Call,
+): Promise<readonly PhysicalRange[]> {
   try {
     return await listRanges(requests, call);
   } catch (error) {
     const trouble = troubleOf(error);
-    if (trouble?.rangesOf !== null) throw error;
-    throw new TroubleError({ ...trouble, rangesOf: requests.name });
+    if (trouble?.rangesOf !== null || requests.is === undefined) throw error;
+    throw new TroubleError({ ...trouble, rangesOf: requests.is });
   }
 }
 
-async function listRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
+async function listRanges(
+  requests: Pick<ContainerRequests, 'feed'>,
+  call: Call,
+): Promise<readonly PhysicalRange[]> {
   const listed: PhysicalRange[] = [];
   let continuation: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {

@@ -106,6 +106,8 @@ const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
 
 export class ContainerRequests {
   readonly name: ContainerName;
+  /** The side of the migration; undefined if no container is intended. */
+  readonly is: IntendedContainer['is'] | undefined;
   /** Requests for documents that were sent and have no reply yet, with the bytes of their bodies. */
   readonly inFlight: Flights;
   readonly #account: Account;
@@ -122,6 +124,7 @@ export class ContainerRequests {
     const context: unknown = Reflect.get(account.client, 'clientContext');
     assert(context instanceof ClientContext, 'the SDK keeps its client context in the same property');
     this.name = name;
+    this.is = intended?.is;
     this.#account = account;
     this.#context = context;
     this.#rid = intended?.rid;

@@ -54,8 +54,8 @@ export interface Trouble {
   readonly says?: string;
   /** How wrong this machine's clock is, in words, if the signature was refused and the reply's date shows that. */
   readonly clockOff?: string;
-  /** The container whose list of ranges cannot be used, although the service has answered; null: not known which. */
-  readonly rangesOf?: { readonly database: string; readonly container: string } | null;
+  /** The side whose list of ranges cannot be used, although the service has answered; null: not known which. */
+  readonly rangesOf?: 'source' | 'target' | null;
   readonly cause?: unknown;
 }
 

@@ -32,7 +32,7 @@ export const TURN_RULES: readonly Rule[] = [
   },
   {
     name: 'unusable-ranges-are-not-noted',
-    edits: [{ file: 'src/engine/run.ts', find: 'noteUnusable(ledger, spec, error, nowMs);', replace: '' }],
+    edits: [{ file: 'src/engine/run.ts', find: 'noteUnusable(ledger, error, nowMs);', replace: '' }],
     test: 'test/integration/turns/ranges.test.ts',
     by: 'ranges leave a gap',
   },
