@@ -2,24 +2,24 @@
  * The line after the result of a command that says what comes next: what `cosmig status` would advise at that moment.
  * Invariant: it never makes a command fail that has done its work.
  */
-import { CosmigError } from '../../lib/errors.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
 import type { SpecContext } from '../runs/run-engine.ts';
 import { withoutHeadline } from './status-advice.ts';
 
 type NextContext = Pick<SpecContext, 'env' | 'clock' | 'options' | 'turn'>;
 
-/** Returns what to do next; null: the ledger does not say it. */
+/** Returns what to do next; null: the ledger does not say it, or cannot be read. */
 export async function adviceAfter(context: NextContext): Promise<string | null> {
-  // Loaded on demand, since --help needs no database.
-  const { readStatus } = await import('./read-status.ts');
   const { turn = 0, clock } = context;
   const options = { config: [], ledger: [], source: [], target: [], ...context.options };
   try {
+    // Loaded on demand, since --help needs no database.
+    const { readStatus } = await import('./read-status.ts');
     return readStatus(loadLedgerPath({ ...context, options, turn: undefined }), turn, clock.now()).next;
-  } catch (error) {
-    if (error instanceof CosmigError) return null;
-    throw error;
+  } catch {
+    // Any error, also a bug or a lack of file handles, shows again in `cosmig status`. Here it would take the place of
+    // the result: a committed cutover would end like one that has failed.
+    return null;
   }
 }
 
