@@ -60,6 +60,21 @@ const LONGEST = [
   'metrics/prometheus',
   'cutover/command/command',
   'cli/json',
+  'unit/state/index/build',
+  'unit/documents/page-scan',
+  'unit/verify/pass/turns',
+  'unit/state/ledger',
+  'unit/epk/effective-key-sdk',
+  'unit/plan/sketch/repeat-sample',
+  'model/model',
+  'notify/events/ledger-watch',
+  'emulator/query/fuzz',
+  'unit/state/damage',
+  'plan/verdict/literature',
+  'state/units',
+  'cosmos/bulk/dispatcher',
+  'model/engine/engine',
+  'stories/intents',
 ];
 
 export class LongestFirst extends BaseSequencer {

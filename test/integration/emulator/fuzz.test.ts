@@ -251,7 +251,7 @@ test('garbage at every route -> refused with a reason, and nothing is lost', asy
 
 test('garbage -> reaches the handlers', () => {
   const counts = Object.fromEntries(seen);
-  expect(counts['2xx']).toBeGreaterThan(500);
+  expect(counts['2xx']).toBeGreaterThan(draws(500));
   expect(Object.keys(counts)).toEqual(
     expect.arrayContaining(['200', '201', '207', '304', '400', '401', '404', '405', '409', '413']),
   );
