@@ -9,6 +9,7 @@ import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import { replicatedUntilMs, retentionEndMs } from '../../state/reading/replicated.ts';
 import type { DurationCounts, RunReport, SideReport } from '../../state/runs.ts';
 import type { MetricsFormat } from '../../watch/accept.ts';
+import { hasEnded } from '../status/way-back.ts';
 import type { Status } from '../status/status-data.ts';
 import type { Facts, MigrationFacts } from '../watch/facts.ts';
 import { STAGES, stageOf, type Stage } from '../watch/words.ts';
@@ -79,7 +80,14 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
   const { status, report, comparing, history } = facts;
   const { documents, deadLetters, proof, running, lastRun, cutover } = status;
   const { phase, deletes, ranges } = status;
-  const replicated = { phase, deletes, beganMs: Date.parse(status.began), ranges, history };
+  const replicated = {
+    // A way back that has ended is over like a migration: nothing that is not replicated can be forgotten any longer.
+    phase: hasEnded(status) ? 'committed' : phase,
+    deletes,
+    beganMs: Date.parse(status.began),
+    ranges,
+    history,
+  };
   const name = { migration: status.migration };
   const one = (value: number | null): readonly Sample[] => [[name, value]];
   const bySide = (of: (side: SideReport) => number | null): readonly Sample[] =>

@@ -12,9 +12,13 @@ const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 
 const KEEP_SOURCE = 'keep the source for as long as you may need it';
 const NOTHING_LEFT = `nothing: the target is in use; ${KEEP_SOURCE}`;
+/** The same where the way back has begun and ended: its turn leads to the container that is kept. */
+const KEEP_TARGET = 'keep the target for as long as you may need it';
+export const NOTHING_LEFT_BACK = `nothing: the source is in use; ${KEEP_TARGET}`;
 
 /** Returns what to do next after a headline which says that the target is in use. */
 export function withoutHeadline(next: string): string {
+  if (next === NOTHING_LEFT_BACK) return KEEP_TARGET;
   return next === NOTHING_LEFT ? KEEP_SOURCE : next;
 }
 

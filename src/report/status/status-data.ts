@@ -9,7 +9,7 @@ import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import { adviseNext } from './status-advice.ts';
-import { adviseWayBack, wayBackOf, type Turns, type Unsafe } from './way-back.ts';
+import { adviseWayBack, hasEnded, wayBackOf, type Turns, type Unsafe } from './way-back.ts';
 
 export type Status = StatusResult;
 export type RangeStatus = Status['ranges'][number];
@@ -83,8 +83,12 @@ export function buildStatus(
     turns === null
       ? null
       : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven), proof: proven, history }, nowMs);
-  const next = adviseWayBack(wayBack) ?? adviseNext(status, overview.adoption);
-  return { ...status, wayBack, next };
+  const next = adviseWayBack(wayBack, status) ?? adviseNext(status, overview.adoption);
+  const isOver = hasEnded({ ...status, wayBack }) && status.running === null;
+  // What was behind at the end of the last run is behind for good.
+  const seen =
+    isOver && status.seen !== null ? { ...status.seen, lagSeconds: null, waitsFor: null } : status.seen;
+  return { ...status, seen, wayBack, next };
 }
 
 /**

@@ -14,7 +14,7 @@ import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
-import { wayBackRows } from './way-back.ts';
+import { hasEnded, wayBackRows } from './way-back.ts';
 
 /** Renders a status. `isBack`: its turn leads back, so that source and target are swapped in the text later. */
 export function renderStatus(status: Status, nowMs: number, isBack = false): string {
@@ -92,7 +92,9 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   internal: 'a bug',
 };
 
-function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): TextRow[] {
+function lagRows(status: Status, nowMs: number): TextRow[] {
+  const { phase, running, lastRun, seen } = status;
+  if (hasEnded(status)) return [];
   if (phase === 'new' || phase === 'copying' || phase === 'committed')
     return running === null || seen?.waitsFor == null ? [] : [['waits for', seen.waitsFor]];
   if (running === null) {

@@ -10,6 +10,7 @@ import { formatAge, formatDuration, formatTime, isoTime, type TextRow } from '..
 import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { paceNow } from '../watch/rates/pace.ts';
+import { NOTHING_LEFT_BACK } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 import { stopEstimateOf, type LastComparison } from './stop-estimate.ts';
 
@@ -197,9 +198,19 @@ function stopText({ stopEstimate, lastStopMs }: WayBackStatus): string {
   return `; it would stop writers for about ${formatAge(ms)} and the time of your scripts, with ${compared} to compare${last}`;
 }
 
+/** Whether the way back has ended that the status shows: nothing is replicated any longer. */
+export function hasEnded({ phase, wayBack }: Pick<Status, 'phase' | 'wayBack'>): boolean {
+  return wayBack?.state === 'ended' && phase !== 'committed';
+}
+
 /** Returns what to do next if the way back decides it; null if the rest of the status does. */
-export function adviseWayBack(wayBack: WayBackStatus | null): string | null {
-  if (wayBack === null || wayBack.state !== 'prepared') return null;
+export function adviseWayBack(
+  wayBack: WayBackStatus | null,
+  { phase }: Pick<Status, 'phase'>,
+): string | null {
+  if (wayBack === null) return null;
+  if (hasEnded({ phase, wayBack })) return NOTHING_LEFT_BACK;
+  if (wayBack.state !== 'prepared') return null;
   // A turn that has not begun leads to the source of the turn that is shown.
   return 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
 }

@@ -4,6 +4,7 @@ import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { isSwitch } from '../../state/runs.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
+import { hasEnded } from '../status/way-back.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
 import { isReporting, type Facts, type MigrationFacts, type NothingToShow } from './facts.ts';
@@ -21,6 +22,7 @@ export function stageOf(facts: Facts): Stage | null {
   if (facts.is !== 'known') return facts.plan === null ? null : 'Plan';
   const { phase, running, lastRun, verifying, proof, wayBack } = facts.status;
   if (phase === 'committed') return wayBack === null || wayBack.state === 'ended' ? 'Done' : 'Way back';
+  if (hasEnded(facts.status)) return 'Done';
   if (facts.leadsBack) return 'Way back';
   if (phase === 'new' || phase === 'copying') return 'Copy';
   if (phase !== 'tailing' || (isReporting(facts) && isSwitch(lastRun?.command))) return 'Cutover';
@@ -117,7 +119,14 @@ function knownHeadline(facts: MigrationFacts): Headline {
   return { title, detail: `${nameOf(lastRun.command, facts)} is running.`, mood: 'good' };
 }
 
-function committedHeadline({ phase, cutover, next }: Status): Headline | null {
+function committedHeadline(status: Status): Headline | null {
+  const { phase, cutover, next } = status;
+  if (hasEnded(status))
+    return {
+      title: 'Finished: the source is in use',
+      detail: asSentence(withoutHeadline(next)),
+      mood: 'good',
+    };
   if (phase !== 'committed') return null;
   const isLeft = (cutover?.left.length ?? 0) > 0 || (cutover?.lateWrites.length ?? 0) > 0;
   return {

@@ -5,6 +5,7 @@ import type { SideReport } from '../../state/runs.ts';
 import { formatAge, formatDuration, formatPercent } from '../format.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
+import { hasEnded } from '../status/way-back.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 import { paceOf, timeLeft, type RecentRates, type TimeLeft } from './rates/pace.ts';
 
@@ -121,7 +122,8 @@ export function requestsText(now: InFlightNow | undefined): string {
 
 function lag(facts: MigrationFacts): Markup {
   const { status, report, atMs } = facts;
-  if (status.phase === 'committed') return figure('Lag', 'none', ['the source is no longer replicated']);
+  if (status.phase === 'committed' || hasEnded(status))
+    return figure('Lag', 'none', ['the source is no longer replicated']);
   if (status.phase === 'new' || status.phase === 'copying')
     return figure('Lag', '–', [
       facts.leadsBack ? 'known when all documents are found' : 'known when the copy is complete',

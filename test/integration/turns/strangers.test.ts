@@ -70,6 +70,18 @@ test('strangers: documents of the source change before the target does -> dead l
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
   expect(lettersOf(turns)).toEqual([]);
+
+  expect((await cosmig(move, 'finish')).code).toBe(0);
+  const next = 'nothing: the target is in use; keep the source for as long as you may need it';
+  const ended = (await typed(move, 'status')).stdout;
+  expect(ended.replaceAll(/\s+/g, ' ')).toContain(`next ${next}`);
+  expect(ended).not.toMatch(/^lag /m);
+  const json: unknown = JSON.parse((await typed(move, 'status', '--json')).stdout);
+  expect(json).toMatchObject({ next, wayBack: { state: 'ended' }, seen: { lagSeconds: null } });
+  const page = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' }).parts();
+  expect(page['now']).toMatch(/<li class="here" aria-current="step">Done</);
+  expect(page['now']).toContain('<h1>Finished: the target is in use</h1><p><bdi>Keep the source for');
+  expect(page['work']).toMatch(/<dt>Lag<\/dt><dd><span class="big">none</);
 }, 60_000);
 
 test('strangers: a copy is deleted before its document changes -> a dead letter', async () => {
