@@ -39,7 +39,8 @@ const copyWith = (settings: Readonly<Record<string, string>>): Promise<Ran> =>
 
 test('copy --dry-run: warnings and an estimate -> printed, and nothing is written', async () => {
   const ran = await copy('--dry-run');
-  const next = 'next: read the warnings; cosmig copy --yes continues in spite of them (with the same flags)\n';
+  const next =
+    'next: read the warnings; cosmig copy --yes continues in spite of them (with the same flags)\n';
   expect(ran).toMatchObject({ code: 0, stderr: next });
   expect(ran.stdout).toMatch(/^source +shop\/orders; key \/pk; 400 RU\/s; 12 documents\n/);
   expect(ran.stdout).toMatch(
