@@ -17,8 +17,8 @@ export async function adviceAfter(context: NextContext): Promise<string | null> 
     const { readStatus } = await import('./read-status.ts');
     return readStatus(loadLedgerPath({ ...context, options, turn: undefined }), turn, clock.now()).next;
   } catch {
-    // Any error, also a bug or a lack of file handles, shows again in `cosmig status`. Here it would take the place of
-    // the result: a committed cutover would end like one that has failed.
+    // Any error, also a bug or a lack of file handles, shows again in `cosmig status`. Here it would hide the result: a
+    // committed cutover would end like one that has failed.
     return null;
   }
 }
