@@ -1,5 +1,5 @@
 /**
- * Fifty viewers for a quarter of an hour of virtual time, by night for an hour: the server and the page keep nothing of
+ * Fifty viewers for some minutes of virtual time, by night for an hour: the server and the page keep nothing of
  * what they have sent.
  */
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { sized } from '../../helpers/nightly.ts';
 import { openLedger, temporaryFolder, NOW_MS } from '../../unit/state/making.ts';
 import { copying } from '../../unit/report/watch/making.ts';
 
-const SECONDS = sized({ daily: 900, nightly: 3600 });
+const SECONDS = sized({ daily: 450, nightly: 3600 });
 const WARM_SECONDS = 200;
 /** What a page of a large migration changes in a second. */
 const PART_BYTES = 20_000;
