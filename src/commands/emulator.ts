@@ -9,6 +9,8 @@ import type { TypeOf } from '../report/json/schema.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
 import { A_DEVICE, describeFsError, describeSpecialFile } from '../lib/fs-error.ts';
 
+const IN_MEMORY = ':memory:';
+
 const OPTIONS = {
   port: {
     type: 'number',
@@ -40,7 +42,7 @@ const OPTIONS = {
   data: {
     type: 'text',
     value: 'FILE',
-    default: ':memory:',
+    default: IN_MEMORY,
     env: 'COSMIG_EMULATOR_DATA',
     help: 'file that keeps the data; without it, the data is lost when the emulator stops',
   },
@@ -89,6 +91,8 @@ export const emulator: Command<typeof OPTIONS> = {
       const json: TypeOf<typeof EMULATOR_READY> = { ready: true, endpoint, connectionString };
       out.announce({ json, text: connectionString });
       out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
+      if (options.data === IN_MEMORY)
+        out.note('its data is in memory and is lost when it stops; --data FILE keeps it');
       // A key of the operator's own is not printed a second time.
       if (options.key === undefined)
         out.note(`in other terminals:\nexport COSMIG_SOURCE_CONNECTION_STRING='${connectionString}'`);
@@ -200,7 +204,7 @@ function asHostError(error: unknown, host: string): unknown {
 function stopped(signal: AbortSignal, data: string): CanceledError {
   const reason: unknown = signal.reason;
   const name = reason instanceof CanceledError ? reason.signal : 'SIGINT';
-  return data === ':memory:'
+  return data === IN_MEMORY
     ? new CanceledError(name, {
         why: 'the emulator was stopped; its data was in memory and is lost',
         hint: 'use --data FILE to keep data',

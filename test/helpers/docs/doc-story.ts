@@ -23,8 +23,9 @@ const CONNECTION = '<the connection string>';
 const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
 
 /** Commands that run until they are stopped: the reader has a terminal for each. */
-const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
-/** Before these, the tail has to end, as the text says. */
+const NEVER_END = [/^cosmig emulator\b/, /^cosmig (?:tail|reverse)$/, /^node app(?:-after)?\.mjs\b/];
+const REPLICATING = ['tail', 'reverse'];
+/** Before these, what replicates has to end, as the text says. */
 const ALONE = /^cosmig (?:cutover|rollback|dead-letters retry|verify --repair)\b/;
 /** Commands that take too long for a test, and what is run in their place. */
 const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
@@ -34,7 +35,8 @@ const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   // Not the package of the registry, but the command that it puts on the PATH.
   // The test gives its programs the client of this repository.
   [/^npm install @azure\/cosmos$/, 'true'],
-  [/^npm install --global cosmig$/, 'cosmig --version'],
+  [/^npm ci && npm link$/, 'cosmig --version'],
+  [/(?<=^cosmig (?:cutover|rollback)\b.*) --watch-writes 5s/, ' --quiet-for 1s --watch-writes 1s'],
   [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch-writes 1s'],
   [/^cosmig rollback\b/, 'cosmig rollback --quiet-for 1s --watch-writes 1s'],
 ];
@@ -110,7 +112,7 @@ export class Story implements AsyncDisposable {
   async run(line: string, at: string): Promise<void> {
     const expected = Number(/# exit code (\d+)$/.exec(line)?.[1] ?? 0);
     const command = line.replace(/\s*# exit code \d+$/, '');
-    if (ALONE.test(command)) await this.#stop('tail');
+    if (ALONE.test(command)) await this.#stop(...REPLICATING);
     const [from, to] = SHORTER.find(([pattern]) => pattern.test(command)) ?? [command, command];
     const ran = await this.#do(this.#filled(command.replace(from, to)), at);
     if (ran !== undefined) this.steps.push({ at, line: command, expected, ...ran });
@@ -122,7 +124,7 @@ export class Story implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) child.kill();
-    await this.#stop('tail');
+    await this.#stop(...REPLICATING);
     await this.#stop('emulator');
     process.chdir(this.#before);
     if (this.#temporary === undefined) delete process.env['TMPDIR'];
@@ -143,10 +145,20 @@ export class Story implements AsyncDisposable {
     if (!neverEnds) return run.ended;
     const subcommand = words[1] ?? '';
     this.#runs.push({ name: subcommand, run });
-    if (subcommand !== 'emulator') return undefined;
+    if (subcommand !== 'emulator') {
+      // A reader needs seconds to type the next command.
+      await until(() => this.#isReplicating(), { what: `${line} of ${at}` });
+      return undefined;
+    }
     await until(() => run.stdout.includes('\n'), { what: `the emulator of ${at}` });
     this.#account = accountOf(run.stdout.trim());
     return undefined;
+  }
+
+  async #isReplicating(): Promise<boolean> {
+    const { stdout } = await new CosmigRun(['status', '--json'], { env: this.#env, clock: systemClock })
+      .ended;
+    return stdout.includes('"phase":"tailing"') && stdout.includes('"running":{');
   }
 
   async #shell(line: string, neverEnds: boolean): Promise<Ran | undefined> {
@@ -169,14 +181,14 @@ export class Story implements AsyncDisposable {
   }
 
   /** Ctrl-C in its terminal. */
-  async #stop(which: string): Promise<void> {
+  async #stop(...names: string[]): Promise<void> {
     for (const { name, run } of this.#runs) {
-      if (name !== which) continue;
+      if (!names.includes(name)) continue;
       run.press('SIGINT');
       const { code, stderr } = await run.ended;
       if (code !== 130) throw new Error(`${name} was stopped and ended with ${code}: ${stderr}`);
     }
-    this.#runs.splice(0, this.#runs.length, ...this.#runs.filter(({ name }) => name !== which));
+    this.#runs.splice(0, this.#runs.length, ...this.#runs.filter(({ name }) => !names.includes(name)));
   }
 
   #filled(written: string): string {

@@ -74,6 +74,7 @@ describe('cosmig emulator', () => {
     run.press('SIGTERM');
     const { code, stderr } = await run.ended;
     expect(code).toBe(143);
+    expect(stderr).toContain('its data is in memory and is lost when it stops; --data FILE keeps it\n');
     expect(stderr).toMatch(
       /\ncosmig: stopped by SIGTERM\n {2}why {2}.*in memory and is lost\n {2}now {2}use --data FILE/,
     );

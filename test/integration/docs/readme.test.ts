@@ -99,8 +99,13 @@ test('getting-started.md: each block -> runs, and prints what is shown', async (
   await using story = new Story();
   await expect(follow(story, 'docs/getting-started.md')).resolves.toEqual([]);
   expect(story.steps.map(({ line }) => line)).toContain(
-    "cosmig cutover --on-fence 'touch stop' --watch-writes 5s",
+    "cosmig cutover --on-fence 'touch stop' --watch-writes 5s --keep-source-for 1d",
   );
+  const rollback = must(
+    story.steps.find(({ line }) => line.startsWith('cosmig rollback')),
+    'the page has a rollback',
+  );
+  expect(rollback.stderr).toContain('committed: the source is in use from now on');
 }, 120_000);
 
 test('migration.md: each block -> runs, and prints what is shown', async () => {
