@@ -125,7 +125,6 @@ export function resultOf(found: PlanFound): PlanResult {
       ...(share >= 1 ? [] : SAMPLE_NOTES),
       ...(measured.exact === null ? [] : [EXACT_NOTE]),
       ...idNotes(judged[0]?.data.refused['bad-id'] ?? 0),
-      ...(leftOut === null || leftOut.documents === 0 ? [] : [leftOutNote(leftOut)]),
       ...(uniqueKeys.length < source.uniqueKeys.length
         ? ['a unique key has a path that cosmig cannot read, so its conflicts are not counted']
         : []),
@@ -165,11 +164,6 @@ function idNotes(count: number): string[] {
   return [
     `${pluralize(count, 'document')} without an id that the service accepts ${count === 1 ? 'is' : 'are'} in no figure of a key: no copy could have such an id`,
   ];
-}
-
-function leftOutNote({ documents, covered }: NonNullable<PlanResult['leftOut']>): string {
-  const share = Math.min(99.9, covered * 100).toFixed(1);
-  return `${pluralize(documents, 'document')} changed while the container was read and ${documents === 1 ? 'is' : 'are'} left out: the figures rest on ${share} % of all documents`;
 }
 
 function sourceFigures(

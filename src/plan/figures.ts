@@ -3,7 +3,14 @@
  * container, and their bounds say how certain they are.
  */
 import type { CandidateMeasure } from './pass/candidate-measure.ts';
-import type { Bounds, DataFigures, LargestValue, RecentWrites, WriteFigures } from './result.ts';
+import type {
+  Bounds,
+  CandidateResult,
+  DataFigures,
+  LargestValue,
+  RecentWrites,
+  WriteFigures,
+} from './result.ts';
 import { distinctOfAll, documentsOfAll, type SampleFacts } from './reading/sampled.ts';
 import { COLUMNS, ROWS } from './sketch/heat-map.ts';
 import type { Bounded } from './sketch/estimate.ts';
@@ -132,6 +139,11 @@ function effectiveKeys(measure: CandidateMeasure): number {
   const heavy = measure.biggest.heaviest(LARGEST_MAX * LARGEST_MAX);
   const squares = sample.squares(heavy) + heavy.reduce((sum, { documents: { low } }) => sum + low * low, 0);
   return squares === 0 ? 0 : measure.documents ** 2 / squares;
+}
+
+/** At least these RU/s go to the hottest value: as the followed feed showed it, or on average in the last hour. */
+export function hottestRuOf({ writes, observed }: Pick<CandidateResult, 'writes' | 'observed'>): number {
+  return Math.max(writes.hottestRu, observed?.hottest?.ruPerSecond ?? 0);
 }
 
 /** `writeRu` is what a write of an average document costs. */

@@ -3,6 +3,7 @@
  * score: a person weighs reasons, and a blocker is not made up for by gains.
  */
 import { formatCount, formatShare, pluralize } from '../../lib/counting.ts';
+import { hottestRuOf } from '../figures.ts';
 import type {
   CandidateResult,
   FindingCode,
@@ -140,11 +141,12 @@ function* risksOf(
       TOP_SHARE_MAX,
     );
   const perPartition = source.throughput === null ? null : source.throughput.ru / source.partitions;
-  if (perPartition !== null && writes.hottestRu > Math.min(perPartition, PARTITION_RU_MAX.value))
+  const hottestRu = hottestRuOf({ writes, observed });
+  if (perPartition !== null && hottestRu > Math.min(perPartition, PARTITION_RU_MAX.value))
     yield finding(
       'hot-value',
-      `the hottest value needs ${number(writes.hottestRu)} RU/s, and a partition has ${number(perPartition)}`,
-      writes.hottestRu,
+      `the hottest value needs ${number(hottestRu)} RU/s, and a partition has ${number(perPartition)}`,
+      hottestRu,
       { value: Math.min(perPartition, PARTITION_RU_MAX.value), source: PARTITION_RU_MAX.source },
     );
   const recent = recentOf(writes);

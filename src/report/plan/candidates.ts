@@ -1,9 +1,11 @@
 /** The candidates side by side: the main figures as a table with bars, then the findings of each. */
-import type { KeyReason } from '../../plan/result.ts';
+import { hottestRuOf } from '../../plan/figures.ts';
+import type { KeyReason, PlanResult } from '../../plan/result.ts';
 import { PARTITION_RU_MAX, VALUE_BYTES_MAX } from '../../plan/verdict/limits.ts';
 import { meter } from '../svg/meter.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import {
+  hottestText,
   bytesText,
   countText,
   dollarsText,
@@ -38,7 +40,7 @@ const COLUMNS: readonly Column[] = [
   },
   {
     name: 'Hottest value',
-    valueOf: ({ result }) => result.writes.hottestRu,
+    valueOf: ({ result }) => hottestRuOf(result),
     format: ruPerSecondText,
     limit: PARTITION_RU_MAX.value,
   },
@@ -55,7 +57,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Rows are candidates. On a phone each row becomes a card; the roles keep it a table for screen readers. */
-export function comparison(views: readonly CandidateView[]): Markup {
+export function comparison(views: readonly CandidateView[], result: PlanResult): Markup {
   const columns = COLUMNS.filter(({ valueOf }) => views.some((view) => valueOf(view) !== null));
   const ends = columns.map(({ valueOf }) => Math.max(0, ...views.map((view) => valueOf(view) ?? 0)));
   return markup`<section aria-labelledby="candidates"><h2 id="candidates">The candidates side by side</h2>
@@ -71,6 +73,7 @@ export function comparison(views: readonly CandidateView[]): Markup {
       },
     )}</tr>`,
   )}</tbody></table>
+<p class="muted">Hottest value: the RU/s of its writes, at least; ${hottestText(result)}.</p>
 <div class="cards">${views.map(card)}</div></section>`;
 }
 

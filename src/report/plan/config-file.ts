@@ -110,10 +110,15 @@ function targetPart({ source }: PlanResult, candidate: CandidateResult, { connec
   const move = must(candidate.costs.migration, 'only the present key has no migration');
   const { initialRu, initialPartitions, hoursAtInitial, proposedRu, hoursAtProposed } = move;
   const costs = `Copying reads ${ruText(move.sourceRu)} and writes ${ruText(move.targetRu)}.`;
+  const ofSource = source.throughput?.ru ?? 0;
+  const later =
+    initialRu === null || initialRu >= ofSource
+      ? ''
+      : ` That is less than the ${ruPerSecondText(ofSource)} of the source, with which it could begin with more; cosmig cutover --like-source throughput gives it those RU/s afterwards.`;
   const text =
     initialRu === null
       ? `The new container gets no RU/s of its own, as the source has none (${source.throughputText}). ${costs}`
-      : `The new container gets the settings of the source and ${ruPerSecondText(initialRu)}, with which it begins with ${pluralize(initialPartitions, 'physical partition')}. ${costs}${hoursAtInitial === null ? '' : ` With these RU/s that takes ${hoursText(hoursAtInitial)}.`}${proposedRu > initialRu ? ` Raised to ${ruPerSecondText(proposedRu)} after it was created, it takes ${hoursText(hoursAtProposed)}.` : ''}`;
+      : `The new container gets the settings of the source and ${ruPerSecondText(initialRu)}, with which it begins with ${pluralize(initialPartitions, 'physical partition')}.${later} ${costs}${hoursAtInitial === null ? '' : ` With these RU/s that takes ${hoursText(hoursAtInitial)}.`}${proposedRu > initialRu ? ` Raised to ${ruPerSecondText(proposedRu)} after it was created, it takes ${hoursText(hoursAtProposed)}.` : ''}`;
   const creates =
     connection.signsInWith === 'key'
       ? 'createTarget: true\n'

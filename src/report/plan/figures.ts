@@ -61,6 +61,14 @@ export function spanText(seconds: number): string {
   return `${formatCount(Math.round(seconds / 86_400))} days`;
 }
 
+/** Returns where the RU/s of the hottest value come from. */
+export function hottestText({ observed }: PlanResult): string {
+  const average = 'averaged over the last hour, with one write per document';
+  return observed === null
+    ? `${average}; --observe 10m counts every write`
+    : `as the change feed showed it for ${formatCount(observed.seconds)} s, or ${average}, if that is more`;
+}
+
 /** Returns how much of the source was read. */
 export function readText({ sampled, documents, exact, leftOut }: PlanResult): string {
   if (documents.estimate === 0) return 'the container is empty';

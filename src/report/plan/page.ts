@@ -32,7 +32,7 @@ export function planPage(result: PlanResult, version: string): string {
   const views = viewsOf(result);
   const sections = [
     recommendation(result),
-    comparison(views),
+    comparison(views, result),
     biggestValues(views),
     partitionBalance(views),
     writesOverTime(views),

@@ -2,6 +2,7 @@
  * The plan for a terminal, in short and at most 80 columns wide: the advice, then each candidate with its findings, then
  * what the figures do not cover. The page has the rest.
  */
+import { hottestRuOf } from '../../plan/figures.ts';
 import type { CandidateResult, KeyReason, PlanResult } from '../../plan/result.ts';
 import { pluralize } from '../../lib/counting.ts';
 import { printableLine } from '../../lib/json/printable.ts';
@@ -14,6 +15,7 @@ import {
   countText,
   dollarsText,
   estimateText,
+  hottestText,
   hoursText,
   joinUnits,
   NO_BREAK,
@@ -58,7 +60,7 @@ export function planText(result: PlanResult, { page, config }: WrittenFiles): st
       ...(advice.unless.length === 0 ? [] : ['What would change this:']),
       ...advice.unless.flatMap((text) => item('-', text)),
     ],
-    result.documents.estimate === 0 ? [] : tableLines(views),
+    result.documents.estimate === 0 ? [] : tableLines(views, result),
     ...views.map((view) => candidateLines(view, views)),
     workloadLines(result),
     notes.flatMap((note) => row('note', safe(note))),
@@ -130,7 +132,7 @@ const TABLE: readonly TextColumn[] = [
     width: 8,
     of: ({ data: { balance } }) => (balance[0] === undefined ? '' : timesText(balance[0].bytes.overAverage)),
   },
-  { name: 'RU/s', width: 7, of: ({ writes }) => shortCount(writes.hottestRu) },
+  { name: 'RU/s', width: 7, of: (result) => shortCount(hottestRuOf(result)) },
   {
     name: 'fan-out',
     width: 8,
@@ -147,7 +149,7 @@ const TABLE: readonly TextColumn[] = [
 ];
 
 /** The main figures side by side. A column without a figure is left out. */
-function tableLines(views: readonly CandidateView[]): string[] {
+function tableLines(views: readonly CandidateView[], result: PlanResult): string[] {
   const columns = TABLE.filter(({ of }) => views.some(({ result }) => of(result) !== ''));
   const keyColumns = COLUMNS - columns.reduce((sum, { width }) => sum + width, 0);
   const line = (first: string, cellOf: (column: TextColumn) => string): string =>
@@ -158,12 +160,12 @@ function tableLines(views: readonly CandidateView[]): string[] {
       line(cutToColumns(`${mark.padEnd(3)} ${safe(result.key)}`, keyColumns - 1), ({ of }) => of(result)),
     ),
     '',
-    ...wrapWide(`${EXPLAINED}${fanOutText(views)}`, COLUMNS),
+    ...wrapWide(`${EXPLAINED}${hottestText(result)}.${fanOutText(views)}`, COLUMNS),
   ];
 }
 
 const EXPLAINED =
-  'biggest: the value with the most bytes, and its share of all documents. fullest: how many times the average the fullest partition has. RU/s: writes of the hottest value.';
+  'biggest: the value with the most bytes, and its share of all documents. fullest: how many times the average the fullest partition has. RU/s: writes of the hottest value, at least; ';
 
 /** What cannot be classified counts as asking every partition, and the reader has to know how much that is. */
 function fanOutText(views: readonly CandidateView[]): string {

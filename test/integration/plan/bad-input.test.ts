@@ -251,14 +251,15 @@ test('documents that change during the pass -> counted, and the figures say what
   tap.meddle = beforePage(5, () => write(move, orders(25)));
   const ran = await plan('--candidate', '/tenantId', '--json');
   expect(ran.code).toBe(0);
-  const { documents, sampled, leftOut, notes } = read(ran);
+  const { documents, sampled, leftOut } = read(ran);
   const left = leftOut?.documents ?? 0;
   expect(left).toBeGreaterThan(0);
   expect(left).toBeLessThanOrEqual(25);
   expect([documents, leftOut?.covered]).toEqual([sampled + left, sampled / (sampled + left)]);
-  expect(notes.join('\n')).toMatch(/changed while the container was read and (?:is|are) left out/);
   // The next run has the same figures, whatever changes later.
   await write(move, orders(300));
   const again = await plan('--candidate', '/tenantId');
   expect(again.stdout).toMatch(new RegExp(`${sampled} documents were read; ${left} changed`));
+  // Once is enough.
+  expect(again.stdout.replaceAll(/\s+/g, ' ').split('left out')).toHaveLength(2);
 });

@@ -90,6 +90,9 @@ test.each(CANDIDATES.map((candidate, at) => [String(at + 1), candidate]))(
     const text = readFileSync(CONFIG, 'utf8');
     expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(text.replaceAll('\n# ', ' ')).toContain(`to ${candidate}, written by cosmig plan`);
+    expect(text.replaceAll('\n# ', ' ')).toContain(
+      'less than the 18,000 RU/s of the source, with which it could begin with more; cosmig cutover --like-source throughput gives it those RU/s',
+    );
     expect(text).not.toContain('AccountKey');
     const doctor = await run('doctor');
     expect([doctor.code, doctor.code === 0 ? '' : `${doctor.stdout}${doctor.stderr}`]).toEqual([0, '']);
