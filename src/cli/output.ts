@@ -43,8 +43,11 @@ export interface OutputOptions {
  */
 const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 
+const HEAD = 'cosmig:';
 /** Below `why` and `now`. */
 const REASON_INDENT = '       ';
+/** Below the time of a line of the log. */
+const LOG_INDENT = '         ';
 /** A message is not broken for a terminal that is narrower. */
 const COLUMNS_MIN = 40;
 /** A line of the Azure CLI, or a variable for the shell. */
@@ -64,7 +67,7 @@ export class Output implements Reporter {
     this.#progressAtMs = this.#beganMs;
     const { json, quiet, verbose, clock, stderr } = options;
     const write = (line: string): void => {
-      stderr.write(line);
+      stderr.write(json ? line : `${this.#fit(line.trimEnd(), LOG_INDENT)}\n`);
     };
     const format = json ? 'json' : 'text';
     const level = verbose ? 'debug' : quiet ? 'error' : 'warn';
@@ -139,13 +142,14 @@ export class Output implements Reporter {
     }
     // The operator has asked for a stop, so it is not shown as a failure.
     const paint = color && stderr.isTTY === true && code !== 'canceled';
-    const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
+    const head = paint ? styleText('red', HEAD) : HEAD;
+    const fitted = this.#fit(`${HEAD} ${message}`).slice(HEAD.length);
     const details =
       problems.length > 1
         ? problems.map((problem) => `- ${problem.message}\n${this.#reasons(problem.why, problem.hint)}`)
         : [this.#reasons(why, hint)];
     if (verbose) details.push(`${dissect(thrown)}\n`);
-    stderr.write(`${head} ${printable(`${message}\n${details.join('')}`)}`);
+    stderr.write(`${head}${printable(`${fitted}\n${details.join('')}`)}`);
   }
 
   #reasons(why: string, hint: string): string {

@@ -43,7 +43,9 @@ export function createLog(options: LogOptions): Log {
         const line = { time, level, message: redactText(message), ...Object.fromEntries(clean) };
         options.write(`${safeStringify(line)}\n`);
       } else {
-        const tail = clean.map(([name, value]) => ` ${name}=${asText(value)}`).join('');
+        const tail = clean
+          .map(([name, value]) => (name === 'now' ? `; now: ${String(value)}` : ` ${name}=${asText(value)}`))
+          .join('');
         options.write(`${printableLine(`${time.slice(11, 19)} ${level} ${redactText(message)}${tail}`)}\n`);
       }
     };

@@ -1,4 +1,5 @@
 /** Formats values for people and scripts, so that tables, times, durations and keys look the same in every command. */
+import { isAbsolute, relative } from 'node:path';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
@@ -38,6 +39,12 @@ export function longIntegerRows(versions: number | undefined): TextRow[] {
   if (versions === undefined) return [];
   const text = `in ${pluralize(versions, 'version')} that were read: integers beyond 2^53, which are sent as they were read`;
   return [['long integers', text]];
+}
+
+/** Returns a path as it is named in the working directory, if it is there: such a path seldom exceeds its line. */
+export function shownPath(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere === '' || fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
 }
 
 /** Returns a time in UTC to the second: `2026-01-31 05:30:00Z`. */

@@ -52,7 +52,7 @@ export async function searchForStrangers(
   ledger.searchedEnds.move(read, found, clock.now());
   for (const change of found) {
     log.warn(`another process has written to the ${targetSide.is}: ${describeChange(change)}`, {
-      now: 'stop that process, then run cosmig verify --repair: what it wrote is replaced only by that',
+      now: 'stop that process, then run cosmig verify --repair: only that command replaces what it wrote',
     });
   }
 }

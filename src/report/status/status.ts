@@ -6,6 +6,7 @@ import {
   formatPercent,
   formatTime,
   longIntegerRows,
+  shownPath,
   table,
   wrapRow,
   type TextRow,
@@ -21,7 +22,7 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
   const { ranges } = status;
   const rows: TextRow[] = [
     ['migration', status.migration],
-    ['ledger', status.ledger],
+    ['ledger', shownPath(status.ledger)],
     ['partition key', keyText(status)],
     ['phase', status.phase],
     ['running', runningText(status, nowMs)],
@@ -115,8 +116,15 @@ function ago(iso: string, nowMs: number): string {
 
 function documentsText({ documents, phase, seen }: Status): string {
   const { read, written, deleted, moved } = documents;
-  const expected = phase === 'copying' ? (seen?.expected ?? 0) : 0;
-  const share = expected > 0 ? ` of about ${formatCount(expected)} (${formatPercent(read, expected)})` : '';
+  const isCopying = phase === 'copying';
+  const expected = isCopying ? (seen?.expected ?? 0) : 0;
+  // From the copy on, each change of a document counts as well.
+  const share =
+    expected > 0
+      ? ` of about ${formatCount(expected)} (${formatPercent(read, expected)})`
+      : isCopying
+        ? ''
+        : ' (documents and changes)';
   return `${formatCount(read)} read${share}, ${formatCount(written)} written, ${formatCount(moved)} moved to a new key, ${formatCount(deleted)} deleted`;
 }
 

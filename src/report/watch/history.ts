@@ -34,12 +34,12 @@ export function history({ history: entries, status, atMs }: MigrationFacts): Mar
       timeline(
         {
           id: 'history-documents',
-          title: 'Documents read per second',
+          title: 'Documents and changes read per second',
           description: describe(documents, 'documents a second'),
         },
         { ...common, series: [{ name: 'read', tone: 'k1', points: documents }], format: short },
       ),
-      markup`Documents read per second`,
+      markup`Documents and changes read per second`,
     ),
     chart(
       timeline(

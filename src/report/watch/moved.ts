@@ -5,7 +5,7 @@ import { formatAge } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import type { MigrationFacts } from './facts.ts';
 
-export function moved({ status, replaced }: MigrationFacts): Markup {
+export function moved({ status, replaced, leadsBack }: MigrationFacts): Markup {
   const { written, moved: renamed, deleted } = status.documents;
   const rows: readonly (readonly [string, string, string])[] = [
     ['Created', formatCount(written - replaced - renamed), 'were not in the target before'],
@@ -13,7 +13,7 @@ export function moved({ status, replaced }: MigrationFacts): Markup {
     ['Moved', formatCount(renamed), 'an update gave them another key'],
     ['Deleted', formatCount(deleted), deletesText(status.deletes)],
   ];
-  return markup`<h2>Replicated</h2><dl class="rows">${rows.map(
+  return markup`<h2>${leadsBack ? 'Replicated' : 'Copied and replicated'}</h2><dl class="rows">${rows.map(
     ([name, value, note]) =>
       markup`<div><dt>${name}</dt><dd><b>${value}</b> <span class="muted">${note}</span></dd></div>`,
   )}</dl>`;

@@ -44,7 +44,7 @@ function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: num
   const none = isReporting(facts) ? 'the rate is being measured' : 'no run is reading';
   const rate = pace === null ? none : `${formatCount(Math.round(pace.documents))} a second`;
   if (expected === null || expected === 0)
-    return figure('Documents read', formatCount(read), [
+    return figure('Documents and changes read', formatCount(read), [
       `${formatCount(written)} written`,
       rate,
       inFlight(facts),

@@ -108,8 +108,8 @@ export const NETWORK_RULES: readonly Rule[] = [
     edits: [
       {
         file: OUTPUT,
-        find: "${head} ${printable(`${message}\\n${details.join('')}`)}",
-        replace: "${head} ${`${message}\\n${details.join('')}`}",
+        find: "${head}${printable(`${fitted}\\n${details.join('')}`)}",
+        replace: "${head}${`${fitted}\\n${details.join('')}`}",
       },
     ],
     test: HOSTILE,

@@ -132,6 +132,19 @@ describe('a message that is wider than the terminal', () => {
     );
   });
 
+  test('a failure with a long message, and a warning -> broken between words, the warning below its text', () => {
+    const { out, said } = open({ columns: 40 });
+    const failed = { exitCode: 6, code: 'service', message: LONG, why: 'w', hint: 'wait', problems: [] };
+    out.failure('verify', failed, new Error('m'));
+    out.log.warn('another process has written to the source', { range: '0', now: 'stop that process' });
+    expect(said()).toMatch(
+      /^cosmig: another process holds the\nledger, so this one cannot write to it\nnow\n {2}why {2}w\n {2}now {2}wait\n/,
+    );
+    expect(said()).toMatch(
+      /\n\S{8} warn another process\n {9}has written to the source\n {9}range=0; now: stop that process\n$/,
+    );
+  });
+
   test('a command of the Azure CLI -> one line, to be pasted', () => {
     const { out, said } = open({ columns: 40 });
     const line = 'create it: az cosmosdb sql database create --account-name a --name shop';

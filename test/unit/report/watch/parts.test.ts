@@ -75,6 +75,8 @@ describe('page', () => {
       'Cutover: comparing both sides The writers of the application have been stopped for 50 s.',
     );
     expect(parts['now']).toContain('class="stages switching"');
+    // A change of a document that was copied is read again.
+    expect(textIn(parts['work'])).toContain('Documents and changes read');
     const { cutover = '' } = parts;
     expect([cutover.match(/class="met"/g)?.length, cutover.match(/class="(?:un|)open"/g)]).toEqual([
       4,
