@@ -17,3 +17,13 @@ export function describeChange({ range, ids, what }: SourceChange): string {
   const others = ids.length < IDS_MAX ? '' : ' and perhaps others';
   return `${named}${others} ${what} in range ${range}`;
 }
+
+/** Describes changes, each range and each kind of change once. */
+export function describeChanges(changes: readonly SourceChange[]): string {
+  const merged = new Map<string, SourceChange>();
+  for (const { range, ids, what } of changes) {
+    const before = merged.get(`${what} ${range}`)?.ids ?? [];
+    merged.set(`${what} ${range}`, { range, what, ids: [...new Set([...before, ...ids])].slice(0, IDS_MAX) });
+  }
+  return [...merged.values()].map(describeChange).join('; ');
+}

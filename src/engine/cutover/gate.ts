@@ -13,7 +13,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { catchUp } from './catch-up.ts';
 import type { CutoverOptions } from './contract.ts';
 import { reasonToCompareAll } from './proof.ts';
-import { describeChange } from '../../state/source-change.ts';
+import { describeChanges } from '../../state/source-change.ts';
 import { formatSeconds } from './wording.ts';
 import { searchForStrangers } from '../turn/strangers.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
@@ -135,7 +135,7 @@ async function refuseStrangers({ context, reading }: LeasesParts, comparedFromMs
     .filter(({ atMs }) => atMs >= comparedFromMs);
   if (found.length === 0) return;
   throw new NotReadyError('another process has written to the target', {
-    why: `${found.map(describeChange).join('; ')}; cosmig does not know whether this may be replaced`,
+    why: `${describeChanges(found)}; cosmig does not know whether this may be replaced`,
     hint: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source; then this command again',
   });
 }

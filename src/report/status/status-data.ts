@@ -1,5 +1,5 @@
 /** The state of a migration as `status --json` reports it. The text for people is rendered from the same object. */
-import { describeChange } from '../../state/source-change.ts';
+import { describeChanges } from '../../state/source-change.ts';
 import { isSwitch } from '../../state/runs.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
@@ -79,11 +79,10 @@ export function buildStatus(
     verifying: isVerifying && !(overview.isRunning && isSwitch(overview.lastRun?.command)),
     cutover: cutoverOf(overview),
   };
+  const unsafe = unsafeIn(overview, proven);
   const wayBack =
-    turns === null
-      ? null
-      : wayBackOf(status, { ...turns, unsafe: unsafeIn(overview, proven), proof: proven, history }, nowMs);
-  const next = adviseWayBack(wayBack, status) ?? adviseNext(status, overview.adoption);
+    turns === null ? null : wayBackOf(status, { ...turns, unsafe, proof: proven, history }, nowMs);
+  const next = adviseWayBack(wayBack, status, unsafe) ?? adviseNext(status, overview.adoption);
   const isOver = hasEnded({ ...status, wayBack }) && status.running === null;
   // What was behind at the end of the last run is behind for good.
   const seen =
@@ -106,9 +105,9 @@ function unsafeIn(
   proven: Proven | null,
 ): Unsafe {
   const comparedFromMs = proven === null ? 0 : proven.comparedFromMs;
-  const byOthers = writtenByOthers
-    .filter(({ atMs }) => atMs >= comparedFromMs)
-    .map((change) => `another process has written to the target: ${describeChange(change)}`);
+  const since = writtenByOthers.filter(({ atMs }) => atMs >= comparedFromMs);
+  const byOthers =
+    since.length === 0 ? [] : [`another process has written to the target: ${describeChanges(since)}`];
   const forgotten = leases.filter(({ sweepPending }) => sweepPending).map(({ rangeId }) => rangeId);
   const ranges = `${forgotten.length === 1 ? 'range' : 'ranges'} ${forgotten.join(', ')}`;
   const missed = `deletes or renames in ${ranges} of the source were not reported`;

@@ -157,7 +157,9 @@ export function wayBackRows(status: Status, nowMs: number): TextRow[] {
   const untilMs = Date.parse(keptUntil);
   const leftMs = untilMs - nowMs;
   const time =
-    leftMs > 0 ? `${formatAge(leftMs)} left` : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
+    leftMs > 0
+      ? `${formatAge(leftMs)} left`
+      : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
   const kept: TextRow = ['way back', `to the ${leadsTo}, until ${formatTime(untilMs)} (${time})`];
   if (state === 'prepared') return [kept];
   const safety: TextRow[] =
@@ -169,9 +171,14 @@ export function wayBackRows(status: Status, nowMs: number): TextRow[] {
           ],
         ]
       : [];
+  const isNamed = why.some((reason) => unsafe.includes(reason));
+  const reasons = [
+    ...(isNamed ? ['NOT SAFE, see above'] : []),
+    ...why.filter((one) => !unsafe.includes(one)),
+  ];
   const now = returnWouldSucceed
     ? `should succeed${stopText(wayBack)}`
-    : `would be refused: ${why.join('; ')}`;
+    : `would be refused: ${reasons.join('; ')}`;
   return [kept, ...safety, ['return now', now], ['costs', costsText(status, wayBack, nowMs)]];
 }
 
@@ -198,6 +205,18 @@ function stopText({ stopEstimate, lastStopMs }: WayBackStatus): string {
   return `; it would stop writers for about ${formatAge(ms)} and the time of your scripts, with ${compared} to compare${last}`;
 }
 
+/** Returns what makes a return safe again; null: nothing that the ledger knows of does. */
+function adviseUnsafe({ lost, byOthers, missed }: Unsafe, isRunning: boolean): string | null {
+  if (lost.length > 0) return 'cosmig finish ends the way back: there is no return without a new copy';
+  if (byOthers.length + missed.length === 0) return null;
+  return [
+    ...(byOthers.length > 0 ? ['stop the process that writes to the target'] : []),
+    // A repair replicates by itself, and refuses to work while another run does.
+    ...(isRunning ? ['stop cosmig tail'] : []),
+    'run cosmig verify --repair',
+  ].join('; ');
+}
+
 /** Whether the way back has ended that the status shows: nothing is replicated any longer. */
 export function hasEnded({ phase, wayBack }: Pick<Status, 'phase' | 'wayBack'>): boolean {
   return wayBack?.state === 'ended' && phase !== 'committed';
@@ -206,10 +225,14 @@ export function hasEnded({ phase, wayBack }: Pick<Status, 'phase' | 'wayBack'>):
 /** Returns what to do next if the way back decides it; null if the rest of the status does. */
 export function adviseWayBack(
   wayBack: WayBackStatus | null,
-  { phase }: Pick<Status, 'phase'>,
+  { phase, running }: Pick<Status, 'phase' | 'running'>,
+  unsafe: Unsafe,
 ): string | null {
   if (wayBack === null) return null;
   if (hasEnded({ phase, wayBack })) return NOTHING_LEFT_BACK;
+  // Before that a comparison would wait for the run that finds all documents; later a rollback is in progress.
+  if (wayBack.state === 'rollback-unsafe' && phase === 'tailing')
+    return adviseUnsafe(unsafe, running !== null);
   if (wayBack.state !== 'prepared') return null;
   // A turn that has not begun leads to the source of the turn that is shown.
   return 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';

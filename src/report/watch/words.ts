@@ -88,7 +88,16 @@ function headlineBefore({ is, ledger, why, plan }: NothingToShow): Headline {
   return { title: 'No migration has begun', detail, mood: 'idle' };
 }
 
+/** A headline is amber while there is no safe return, whatever runs well. */
 function knownHeadline(facts: MigrationFacts): Headline {
+  const { status } = facts;
+  const headline = headlineOfRun(facts);
+  if (status.wayBack?.state !== 'rollback-unsafe' || headline.mood === 'alarm') return headline;
+  const { title } = headline;
+  return { title: `${title}; a return is not safe`, detail: asSentence(status.next), mood: 'wait' };
+}
+
+function headlineOfRun(facts: MigrationFacts): Headline {
   const { status, report, comparing, atMs } = facts;
   const { running, lastRun, cutover } = status;
   const committed = committedHeadline(status);

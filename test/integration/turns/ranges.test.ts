@@ -36,7 +36,7 @@ test('way back: ranges leave a gap -> no cutover, then no reverse stream, both n
   expect(unsafe.stdout.replaceAll(/\s+/g, ' ')).toMatch(
     /NOT SAFE the last run could not use the ranges of the target: there is a gap in the list of ranges at '[0-9A-F]*', for \d+ s now; /,
   );
-  expect(unsafe.stdout).toMatch(/^return now +would be refused: the last run could not/m);
+  expect(unsafe.stdout).toMatch(/^return now +would be refused: NOT SAFE, see above/m);
 
   await move.admin.faults([]);
   await turns.run(1, 'catch-up');

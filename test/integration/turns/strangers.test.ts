@@ -138,6 +138,13 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
   expect(foundIn(turns)).toEqual(['deleted "deleted"', 'written "extra" "untouched" "updated"']);
   const status = (await typed(move, 'status')).stdout;
   expect(status).toMatch(/^NOT SAFE +another process has written to the source: /m);
+  expect(status.match(/in range 0/g)).toHaveLength(2);
+  expect(status).toMatch(
+    /^return now +would be refused: NOT SAFE, see above; 1 dead letter must\s+be resolved;/m,
+  );
+  expect(status.replaceAll(/\s+/g, ' ')).toContain(
+    'next stop the process that writes to the source; run cosmig verify --reverse --repair',
+  );
 
   const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
@@ -165,6 +172,7 @@ test('strangers: a write that no change of the target concerns -> found by the r
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "untouched"']);
   const page = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' }).parts();
+  expect(page['now']).toMatch(/class="headline wait"><h1>No run since .*; a return is not safe</);
   expect(page['back']).toMatch(/Not safe: another process has written to the source: .*untouched/);
   expect(page['back']).toContain('After a clean cosmig verify --reverse --repair it is safe again.');
   const status = JSON.parse((await typed(move, 'status', '--json')).stdout) as object;
@@ -228,4 +236,5 @@ test('way back: the source is deleted and created again -> refused, and the stat
   const { stdout } = await typed(move, 'status');
   expect(stdout).toMatch(/^NOT SAFE +the source was deleted and created again; there is no/m);
   expect(stdout).toMatch(/^return now +would be refused/m);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('next cosmig finish ends the way back:');
 }, 60_000);
