@@ -33,14 +33,14 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   const cut = await cosmig(move, 'cutover', ...SWITCH, '--keep-source-for', '7d', '--json');
   expect([cut.code, cut.stderr]).toEqual([0, expect.anything()]);
   const kept = (await typed(move, 'status')).stdout;
-  expect(kept).toMatch(/^way back +to the source, until \d{4}-.* \(6 d left\)$/m);
+  expect(kept).toMatch(/^way back +to the source, until \d{4}-.* \(7 d left\)$/m);
   expect(kept).toMatch(/^next +cosmig reverse keeps the source up to date/m);
 
   const prepared = pageOf(move);
   expect(prepared['stage']).toBe('Way back');
   expect(prepared['now']).toContain('The target is in use cosmig reverse keeps the source up to date');
   expect(prepared['back']).toMatch(
-    /Way back to shop\/orders , 6 d left Nothing was replicated in this direction yet/,
+    /Way back to shop\/orders , 7 d left Nothing was replicated in this direction yet/,
   );
 
   await target.items.create({ id: 'new', customerId: 'c1', tenantId: 't1' });
@@ -49,6 +49,13 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect([tooEarly.code, tooEarly.stderr]).toEqual([
     7,
     expect.stringContaining('run cosmig reverse first, or check --ledger'),
+  ]);
+  const unused = await cosmig(move, 'rollback', ...SWITCH);
+  expect([unused.code, unused.stderr]).toEqual([
+    3,
+    expect.stringMatching(
+      /the way back has not been used yet\s+why +cosmig reverse has not run since the cutover\s+now +run cosmig reverse, then cosmig verify --reverse \(/m,
+    ),
   ]);
   const reverse = await cosmig(move, 'reverse', '--until-caught-up', '--json');
   expect([reverse.code, reverse.stderr]).toEqual([0, expect.anything()]);
@@ -93,7 +100,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   const returned = (await typed(move, 'status')).stdout;
   expect(returned).toMatch(/^rollback +committed /m);
-  expect(returned).toMatch(/^way back +to the target, until/m);
+  expect(returned).toMatch(/^way back +to the target, until .* \(7 d left\)$/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
   const tail = await cosmig(move, 'tail', '--until-caught-up');
