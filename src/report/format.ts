@@ -68,10 +68,13 @@ export function formatDuration(ms: number): string {
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['min', MINUTE_MS],
   ['s', 1000],
 ] as const;
 
@@ -79,6 +82,20 @@ const UNITS = [
 export function formatAge(durationMs: number): string {
   const [unit, sizeMs] = UNITS.find(([, ms]) => durationMs >= ms) ?? ['s', 1000];
   return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
+}
+
+/** Returns a time that is left, rounded up, so that it begins with what was given: `7 d`, `6 d 23 h`, `23 h 59 min`. */
+export function formatTimeLeft(leftMs: number): string {
+  const at = leftMs > DAY_MS - MINUTE_MS ? 0 : leftMs > HOUR_MS - MINUTE_MS ? 1 : 2;
+  const [large, small] = [UNITS[at], UNITS[at + 1]];
+  if (large === undefined || small === undefined) return formatAge(leftMs);
+  const count = Math.ceil(leftMs / small[1]);
+  const ratio = large[1] / small[1];
+  const parts = [
+    [Math.floor(count / ratio), large[0]],
+    [count % ratio, small[0]],
+  ] as const;
+  return parts.flatMap(([number, unit]) => (number === 0 ? [] : [`${number} ${unit}`])).join(' ');
 }
 
 const SIZES = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;

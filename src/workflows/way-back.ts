@@ -12,15 +12,13 @@ import type { RunParts } from '../engine/run.ts';
 import type { KeptSource } from '../engine/turn/next-turn.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import type { TurnSpec } from '../spec/migration-spec.ts';
 import { containerMissing } from '../spec/refusals.ts';
 import { leadsBack } from '../spec/turns/settings-of-turn.ts';
 import { TIMING } from '../spec/timing.ts';
 import { inspectionCall, readBoth } from '../preflight/inspect.ts';
 import { checkWayBack } from '../preflight/way-back.ts';
 import { Ledger } from '../state/ledger.ts';
-
-/** How long the container that a rollback leaves is kept, unless the operator has chosen another time. */
-const KEPT_AFTER_ROLLBACK_MS = 7 * 24 * 3600 * 1000;
 
 /**
  * Returns the check of a cutover that makes a way back; null if the operator wants none. A rollback always tries to make
@@ -29,9 +27,9 @@ const KEPT_AFTER_ROLLBACK_MS = 7 * 24 * 3600 * 1000;
  */
 export function wayBack(parts: RunParts): CutoverOptions['keepSource'] {
   const { keepSourceForMs, turn } = parts.spec;
-  const isRollback = turn !== undefined && leadsBack(turn.number);
-  if (!isRollback) return keepSourceForMs === null ? null : checkFor(parts, keepSourceForMs);
-  const check = checkFor(parts, keepSourceForMs ?? KEPT_AFTER_ROLLBACK_MS);
+  if (turn === undefined || !leadsBack(turn.number))
+    return keepSourceForMs === null ? null : checkFor(parts, keepSourceForMs);
+  const check = checkFor(parts, keepSourceForMs ?? givenAtCommit(turn));
   return async (signal) => {
     try {
       return await check(signal);
@@ -41,6 +39,15 @@ export function wayBack(parts: RunParts): CutoverOptions['keepSource'] {
       return null;
     }
   };
+}
+
+/** Returns for how long the cutover of the turn before was asked to keep the other container, in whole seconds. */
+function givenAtCommit({ previous }: TurnSpec): number {
+  using ledger = Ledger.openReadonly(previous);
+  const { keptUntilMs } = must(ledger.nextTurn.read(), 'a turn follows what a commit has left');
+  const { atMs } = must(ledger.journal.commit(), 'a next turn follows a commit');
+  // The commit is recorded a moment after its time was computed.
+  return Math.ceil((keptUntilMs - atMs) / 1000) * 1000;
 }
 
 type Check = (signal: AbortSignal) => Promise<KeptSource>;

@@ -6,7 +6,7 @@ import { formatCount, pluralize } from '../../lib/counting.ts';
 import { PRICES } from '../../spec/money/prices.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { TurnState } from '../../state/turns/chain.ts';
-import { formatAge, formatDuration, formatTime, isoTime, type TextRow } from '../format.ts';
+import { formatAge, formatDuration, formatTime, formatTimeLeft, isoTime, type TextRow } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { paceNow } from '../watch/rates/pace.ts';
@@ -158,7 +158,7 @@ export function wayBackRows(status: Status, nowMs: number): TextRow[] {
   const leftMs = untilMs - nowMs;
   const time =
     leftMs > 0
-      ? `${formatAge(leftMs)} left`
+      ? `${formatTimeLeft(leftMs)} left`
       : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
   const kept: TextRow = ['way back', `to the ${leadsTo}, until ${formatTime(untilMs)} (${time})`];
   if (state === 'prepared') return [kept];

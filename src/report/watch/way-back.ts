@@ -1,6 +1,6 @@
 /** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
-import { formatAge, formatDuration, formatTime } from '../format.ts';
+import { formatAge, formatDuration, formatTime, formatTimeLeft } from '../format.ts';
 import { isAverageKnown } from '../status/way-back.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
@@ -14,7 +14,7 @@ export function wayBack(facts: MigrationFacts): Markup | null {
   const { leadsTo, state, keptUntil } = status.wayBack;
   const to = leadsTo === 'source' ? status.source : status.target;
   const leftMs = Date.parse(keptUntil) - atMs;
-  const time = leftMs > 0 ? `${formatAge(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
+  const time = leftMs > 0 ? `${formatTimeLeft(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
   return markup`<h2>Way back <span class="muted">to <bdi>${to}</bdi>${state === 'ended' ? '' : `, ${time}`}</span></h2>${
     state === 'ended'
       ? markup`<p class="empty">Ended by cosmig finish: there is no return without a new copy.</p>`
