@@ -57,7 +57,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
     if (stoppedAtMs !== null) {
       const stopped = seconds(this.#clock.monotonicMs() - stoppedAtMs);
-      parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
+      parts.push({ text: `writers stopped ${stopped} of at most ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
     const inStep = seconds(this.#clock.monotonicMs() - this.#beganMs);
     if (name === 'after the commit' || name === 'resuming writers')

@@ -30,7 +30,7 @@ export interface Finished {
 
 /** Ends the way back of a migration. `parts` are those of its first turn. */
 export async function finishWayBack(parts: RunParts): Promise<Finished> {
-  const { spec, clock } = parts;
+  const { spec, clock, say = () => {} } = parts;
   const turns = readTurns(spec.ledger);
   const newest = must(turns.at(-1), 'a migration has a turn');
   const before = turns.at(-2);
@@ -43,7 +43,8 @@ export async function finishWayBack(parts: RunParts): Promise<Finished> {
   running?.noteProgress();
   using ledger = Ledger.openForOperator(before.ledger);
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
-  refuseUnswitched(ledger, { inUse, command: leadsBack(before.number) ? 'rollback' : 'cutover' });
+  refuseUnswitched(ledger, leadsBack(before.number) ? 'rollback' : 'cutover');
+  say(`the way back ends for good: to return to the ${kept} then takes a new copy`);
   if (next.endedAtMs === null) ledger.nextTurn.end(next, clock.now());
   ledger.noteProgress();
   const { pausedTtl } = next;
@@ -52,13 +53,10 @@ export async function finishWayBack(parts: RunParts): Promise<Finished> {
 }
 
 /** Refuses while the application is not switched over: the steps that are left pause times to live. */
-function refuseUnswitched(
-  { journal }: Ledger,
-  { inUse, command }: { readonly inUse: SideName; readonly command: string },
-): void {
+function refuseUnswitched({ journal }: Ledger, command: string): void {
   if (journal.commit()?.since.has('application switched') === true) return;
   throw new NotReadyError(`the last ${command} is committed, and its remaining steps are not done`, {
-    why: `the hook that points the application to the ${inUse} has not succeeded yet`,
+    why: 'the command of --on-commit has not succeeded yet',
     hint: `run the same cosmig ${command} again, then cosmig finish`,
   });
 }

@@ -115,7 +115,7 @@ function refuseLost(
   }
   if (!isSwitched) {
     throw new NotReadyError('the last cutover is committed, and its remaining steps are not done', {
-      why: 'the hook that switches the application over has not succeeded yet',
+      why: 'the command of --on-commit has not succeeded yet',
       hint: 'run the command of that cutover again, then this one',
     });
   }

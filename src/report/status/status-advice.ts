@@ -56,7 +56,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
 function adviseCommitted({ cutover }: Known): string {
   const { left = [], lateWrites = [] } = cutover ?? {};
   if (left.includes('hook'))
-    return 'run cosmig cutover again: the hook that points the application to the target has not succeeded yet';
+    return 'run cosmig cutover again: the command of --on-commit has not succeeded yet';
   if (left.includes('watch'))
     return 'run cosmig cutover again: it checks whether the source was written to after the commit';
   const steps = [
