@@ -28,6 +28,7 @@ import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-lease
 import { checkRestored } from './restored-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
+import type { RunContext } from './context.ts';
 import type { CrashPoint } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
@@ -266,7 +267,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
       });
       noteUsable(ledger, clock.now());
       const onSnapshot = (snapshot: RunSnapshot): void => {
-        if (!isOver) remember(ledger, snapshot, { clock, isLast: false });
+        if (!isOver) remember(context, snapshot, { isLast: false });
         parts.onSnapshot?.(snapshot);
       };
       const current = (reporter = new ProgressReporter({ context, goal, containers, waits, onSnapshot }));
@@ -329,7 +330,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
       over.abort(new Error('the run is over'));
       context.slots.dispatcher.drain();
       context.source.reads.dispatcher.drain();
-      remember(ledger, current.snapshot(), { clock, isLast: true });
+      remember(context, current.snapshot(), { isLast: true });
       stopping.throwIfStopped(current.complete);
       return current.snapshot();
     });
@@ -348,15 +349,18 @@ const REMEMBER_EVERY_MS = 900;
 
 /** Records the progress for readers of the ledger, such as `cosmig status` and `cosmig watch`. */
 function remember(
-  { runs, history, counters }: Ledger,
+  { ledger, clock, totals: costs }: Pick<RunContext, 'ledger' | 'clock' | 'totals'>,
   snapshot: RunSnapshot,
-  { clock, isLast }: { readonly clock: Clock; readonly isLast: boolean },
+  { isLast }: { readonly isLast: boolean },
 ): void {
+  const { runs, history, counters, units } = ledger;
   const { lagSeconds, waitsFor, documents, outlook, load } = snapshot;
   const atMs = clock.now();
   const last = runs.last();
   const isSoon = Math.abs(atMs - (last?.report?.atMs ?? 0)) < REMEMBER_EVERY_MS;
   if (last === null || (isSoon && !isLast)) return;
+  // Reading costs also where nothing has changed, and no unit of work records that.
+  units.commit([], { counters: costs.newCosts() });
   runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents, ...load });
   const totals = counters.all();
   const total = (name: string): number => totals[name] ?? 0;

@@ -30,11 +30,12 @@ export class RunTotals {
     return {
       tokens: this.newTokens(),
       targetTokens: this.#target.sessions.takeNew(),
-      counters: { ...counts, ...this.#newCosts() },
+      counters: { ...counts, ...this.newCosts() },
     };
   }
 
-  #newCosts(): Readonly<Record<string, number>> {
+  /** Returns the costs that are new since the last transaction: for one without a COMMIT, which takes no tokens. */
+  newCosts(): Readonly<Record<string, number>> {
     const [source, target] = [this.#source.governor, this.#target.governor];
     const counted = this.#counted;
     const ruSource = Math.floor(source.budget.spentRu) - counted.ruSource;

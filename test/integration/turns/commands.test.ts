@@ -59,7 +59,12 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   ]);
   const reverse = await cosmig(move, 'reverse', '--until-caught-up', '--json');
   expect([reverse.code, reverse.stderr]).toEqual([0, expect.anything()]);
-  expect(JSON.parse(reverse.stdout)).toMatchObject({ command: 'reverse', complete: true });
+  const ran = JSON.parse(reverse.stdout) as { ru: { source: number; target: number } };
+  expect(ran).toMatchObject({ command: 'reverse', complete: true });
+  const { source: sourceRu, target: targetRu } = ran.ru;
+  expect(JSON.parse((await typed(move, 'status', '--json')).stdout)).toMatchObject({
+    ru: { source: Math.floor(sourceRu), target: Math.floor(targetRu) },
+  });
   expect(await move.documents(source)).toEqual(await move.documents(target));
 
   const unproven = (await typed(move, 'status')).stdout;
