@@ -104,11 +104,17 @@ function planFor(ledgerPath: string, { migration }: Overview): PlanFacts {
 }
 
 /** What the comparison that runs now reports. A cutover holds the file from its beginning, and compares later. */
-function progressNow(verified: string, { isRunning, lastRun }: Overview): RecordedProgress | null {
+function progressNow(
+  verified: string,
+  { isRunning, lastRun }: Overview,
+  provenMs: number,
+): RecordedProgress | null {
   const progress = lastProgress(verified);
-  if (progress === null || !isRunning || !isSwitch(lastRun?.command)) return progress;
-  const step = lastRun?.report?.steps.findLast(({ name }) => name === 'comparing');
-  return step !== undefined && progress.atMs >= step.atMs ? progress : null;
+  // It is of a comparison that has ended, while the file is still held.
+  if (progress === null || progress.atMs <= provenMs) return null;
+  if (!isRunning || !isSwitch(lastRun?.command)) return progress;
+  const step = lastRun?.report?.steps.at(-1);
+  return step?.name === 'comparing' && progress.atMs >= step.atMs ? progress : null;
 }
 
 function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): MigrationFacts {
@@ -118,10 +124,11 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     letters: ledger.letters.newest(LETTERS_SHOWN),
   }));
   const verified = verifyPath(ledgerPath);
+  const lastProof = provenIn(verified);
   const isVerifying = VerifyStore.isInUse(verified);
   const spread = lastSpread(verified);
   const status = buildStatus(ledgerPath, overview, {
-    lastProof: provenIn(verified),
+    lastProof,
     isVerifying,
     turns,
     history: more.history,
@@ -134,7 +141,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     report: overview.lastRun?.report ?? null,
     replaced: overview.counters['documentsReplaced'] ?? 0,
     counted: spread?.fingerprint === overview.migration.fingerprint ? spread.counts.target : [],
-    comparing: isVerifying ? progressNow(verified, overview) : null,
+    comparing: isVerifying ? progressNow(verified, overview, lastProof?.atMs ?? 0) : null,
     key: {
       paths: textsIn(overview.migration.pinned.partitionKey),
       derive: textsIn(overview.migration.pinned.derive),

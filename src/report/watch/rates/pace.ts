@@ -12,7 +12,7 @@ export interface RecentRates {
 }
 
 /** Rates are taken over this time: long enough to hide the steps in which pages are committed. */
-const WINDOW_MS = 10_000;
+export const WINDOW_MS = 10_000;
 /** How many such times the end is estimated from. */
 const WINDOWS = 6;
 /** Fewer do not show how much the rate changes. */

@@ -265,7 +265,9 @@ cosmig_d{cosmig_d="x"} 1
 
   test('every sample belongs to the family above it, and no series comes twice', () => {
     for (const fill of [copying, tailing]) {
-      const families = openMetrics(factsOf(fill)).split('# TYPE ').slice(1);
+      const families = openMetrics(factsOf((ledger) => fill(ledger)))
+        .split('# TYPE ')
+        .slice(1);
       const names = families.map((family) => family.split(' ', 1)[0] ?? '');
       expect(new Set(names).size).toBe(names.length);
       for (const [index, family] of families.entries()) {
@@ -281,7 +283,7 @@ cosmig_d{cosmig_d="x"} 1
   });
 
   test('every series names the migration, so that files of several migrations can be read together', () => {
-    const samples = openMetrics(factsOf(tailing))
+    const samples = openMetrics(factsOf((ledger) => tailing(ledger)))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
     expect(samples.filter((sample) => !sample.includes(`{${NAME}`))).toEqual([]);

@@ -19,10 +19,10 @@ const SIDE = {
 };
 
 /** What a reader finds in a ledger while a run works on it. */
-export function factsOf(fill: (ledger: Ledger) => void, atMs = NOW_MS + 60_000): Facts {
+export function factsOf(fill: (ledger: Ledger, path: string) => void, atMs = NOW_MS + 60_000): Facts {
   const path = join(temporaryFolder(), 'ledger.db');
   const ledger = openLedger(path);
-  fill(ledger);
+  fill(ledger, path);
   const facts = readFacts(path, atMs);
   ledger.close();
   return facts;

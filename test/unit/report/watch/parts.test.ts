@@ -5,7 +5,8 @@ import { partsOf, watchPage } from '../../../../src/report/watch/page.ts';
 import { readFacts, type Facts, type MigrationFacts } from '../../../../src/report/watch/facts.ts';
 import { FreshRanges } from '../../../../src/report/watch/rates/fresh-ranges.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { NO_LOAD } from '../../../helpers/run-load.ts';
+import { VerifyStore, verifyPath } from '../../../../src/verify/store.ts';
+import { NO_LOAD, NOTHING } from '../../../helpers/run-load.ts';
 import { readTags } from '../plan/tags.ts';
 import { beginLease, openLedger, temporaryFolder, NOW_MS } from '../../state/making.ts';
 import { copying, factsOf } from './making.ts';
@@ -14,6 +15,20 @@ const ATTACK = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\u0
 const NO_RATES = { source: new Map(), target: new Map() };
 const partsIn = (facts: Facts): Readonly<Record<string, string>> => partsOf(facts, NO_RATES);
 const textIn = (markup = ''): string => markup.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+const COMPARING = {
+  stage: 'reading',
+  source: 1000,
+  target: 0,
+  open: 0,
+  oldestOpenMs: null,
+  waitsFor: null,
+  expected: 5000,
+  ru: 9,
+  throttled: 0,
+  budgetRu: null,
+  requests: NOTHING,
+};
 
 function known(facts: Facts): MigrationFacts {
   if (facts.is !== 'known') throw new Error(facts.why);
@@ -82,6 +97,25 @@ describe('page', () => {
       4,
       ['class="open"'],
     ]);
+  });
+
+  test.each([
+    [['comparing'], true],
+    [['comparing', 'watching the fence'], false],
+  ])('a cutover with the steps %j -> its comparison is shown: %s', (names, isShown) => {
+    let store: VerifyStore | undefined;
+    const facts = factsOf((ledger, path) => {
+      beginLease(ledger, { phase: 'tail' });
+      ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+      ledger.runs.begin({ command: 'cutover', pid: 1, nowMs: NOW_MS });
+      const steps = names.map((name, index) => ({ name, atMs: NOW_MS + index }));
+      const more = { lagSeconds: 1, waitsFor: null, expected: 9 };
+      ledger.runs.report({ atMs: NOW_MS + 59_000, ...NO_LOAD, steps, ...more });
+      store = VerifyStore.open(verifyPath(path));
+      store.progress.put(COMPARING, NOW_MS + 10);
+    });
+    store?.[Symbol.dispose]();
+    expect(textIn(partsIn(facts)['proof']).includes('A comparison is reading both sides')).toBe(isShown);
   });
 
   test('a run that has not recorded itself, after one of yesterday -> it starts, and nothing of the other is current', () => {
