@@ -22,13 +22,19 @@ export function runJson(
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };
 }
 
+/** Returns a phase in the words for a run that has ended: nothing tails any longer. */
+function phaseOfEnded(phase: RunSnapshot['phase'], command: string): string {
+  if (phase !== 'tailing') return phase;
+  return command === 'reverse' ? 'on the way back' : 'copied';
+}
+
 /** Returns the result as text for people. */
-export function runText(snapshot: RunSnapshot): string {
+export function runText(snapshot: RunSnapshot, command: string): string {
   const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration, adoption } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: TextRow[] = [
     ['migration', migration],
-    ['phase', phase],
+    ['phase', phaseOfEnded(phase, command)],
     ...(adoption === undefined ? [] : ([['found', describeAdoption(adoption)]] as const)),
     ['read', formatCount(documents.read)],
     ['written', formatCount(documents.written)],

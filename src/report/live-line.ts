@@ -106,7 +106,7 @@ function fitForm(partsOf: (form: Form) => readonly LinePart[], columns: number):
 
 /** Renders the line of the first run on the way back: it reads all documents to find where they are. */
 export function reverseLine(snapshot: RunSnapshot, rates: Rates, columns: number): string {
-  return runLine(snapshot, rates, columns, 'finding');
+  return runLine(snapshot, rates, columns, ['finding', 'replicating back']);
 }
 
 /** Renders the line of a run of the engine. */
@@ -114,14 +114,16 @@ export function runLine(
   snapshot: RunSnapshot,
   rates: Rates,
   columns: number,
-  copying: 'copying' | 'finding' = 'copying',
+  [copying, tailing] = ['copying', 'tailing'],
 ): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
   const read = documents.read + outlook.uncommitted + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
   const partsOf = (form: Form): readonly LinePart[] => {
-    const parts: LinePart[] = [{ text: isCopying ? copying : phase, rank: 0 }];
+    const parts: LinePart[] = [
+      { text: isCopying ? copying : phase === 'tailing' ? tailing : phase, rank: 0 },
+    ];
     if (expected !== null) parts.push({ text: share(read, expected), rank: 1 });
     parts.push(
       { text: `${wide(read, form, 10)} docs`, rank: 2 },

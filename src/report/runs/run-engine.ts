@@ -121,7 +121,7 @@ export async function runWithProgress(
     const snapshot = await run({ ...parts, onSnapshot });
     progress.last = snapshot;
     refuseOpenLetters(snapshot);
-    return { json: runJson(command, snapshot), text: runText(snapshot) };
+    return { json: runJson(command, snapshot), text: runText(snapshot, command) };
   } catch (error) {
     // Another run has taken the lock after this run found it free.
     if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger))
@@ -129,7 +129,7 @@ export async function runWithProgress(
     if (progress.last !== undefined) {
       const known = error instanceof CosmigError ? error : undefined;
       // A run that was refused before it read the first range has no figures to show.
-      const text = isIdle(progress.last) ? '' : runText(progress.last);
+      const text = isIdle(progress.last) ? '' : runText(progress.last, command);
       context.out.announce({ json: runJson(command, progress.last, known), text });
     }
     throw error;

@@ -24,7 +24,7 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
     ['migration', status.migration],
     ['ledger', shownPath(status.ledger)],
     ['partition key', keyText(status)],
-    ['phase', status.phase],
+    ['phase', phaseText(status, isBack)],
     ['running', runningText(status, nowMs)],
     ...lastRunRows(status, nowMs),
     ...lagRows(status, nowMs),
@@ -46,6 +46,15 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
     ['next', status.next],
   ];
   return table(rows.flatMap((row) => wrapRow(row, isBack ? swapWords : undefined)));
+}
+
+/** Nothing tails while no run works, and what is replicated on the way back is not the migration. */
+function phaseText(status: Status, isBack: boolean): string {
+  const { phase, running } = status;
+  if (hasEnded(status)) return 'finished';
+  if (phase !== 'tailing') return phase;
+  if (running === null) return isBack ? 'on the way back' : 'copied';
+  return isBack ? 'replicating back' : phase;
 }
 
 /** The key is unknown on the way back until a run has seen the container to which it leads. */

@@ -96,7 +96,7 @@ export class Recheck {
       const left = store.candidates.openCount();
       if (left === 0) return null;
       if (time.isOver()) return whyOpen(reach);
-      waitsFor = reach.behind.length > 0 ? 'the tail' : null;
+      waitsFor = reach.behind.length > 0 ? 'cosmig tail' : null;
       await clock.sleep(gapMs, signal);
     }
   }

@@ -133,7 +133,7 @@ describe('cosmig verify', () => {
       signal: stop.signal,
       onProgress: ({ waitsFor }) => void (waitsFor !== null && stop.abort(new Error(waitsFor))),
     });
-    await expect(watched).rejects.toThrow('the tail');
+    await expect(watched).rejects.toThrow('cosmig tail');
     const { code: usage, stderr: hint } = await verify('--deadline', 'soon');
     expect(usage).toBe(2);
     expect(hint).toContain('for example --deadline 3m');
