@@ -43,7 +43,7 @@ export function sourceTtlChanged({
 }): NotReadyError {
   return new NotReadyError("the source container's TTL was changed after the migration began", {
     why: `its default was ${ttlText(was)} and is ${ttlText(is)}`,
-    hint: 'put the old value back, or begin a new migration with --ledger and an empty target',
+    hint: 'put the old value back, or begin a new migration with --ledger FILE (a new file) and an empty target',
   });
 }
 
@@ -54,7 +54,7 @@ export function containerRecreated(
 ): NotReadyError {
   return new NotReadyError(`the ${what} was deleted and created again`, {
     why: `its _rid was ${was} when the migration began and is ${is} now, so what the ledger knows about it no longer holds`,
-    hint: 'begin a new migration with --ledger and an empty target',
+    hint: 'begin a new migration with --ledger FILE (a new file) and an empty target',
     details: { was, is },
   });
 }

@@ -155,7 +155,7 @@ export class MigrationStore {
     if (deletes !== null) {
       throw new NotReadyError(`this migration detects deletes by ${deletes}, which cannot become ${mode}`, {
         why: 'the deletes that another mode would have detected so far are lost',
-        hint: `make ${deletes} possible again, or begin a new migration with --ledger and an empty target`,
+        hint: `make ${deletes} possible again, or begin a new migration with --ledger FILE (a new file) and an empty target`,
       });
     }
     this.#transactions.durable(() => this.#sql.deleteMode.run(mode));

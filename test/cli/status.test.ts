@@ -417,7 +417,7 @@ describe('status of a cutover', () => {
     expect(stdout).toMatch(/^lag +not replicating since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
   });
 
-  test('backed out without letting writers resume -> shown, also after a later tail', async () => {
+  test('backed out without letting writers resume -> shown until another run begins', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     ledger.runs.end(1, { outcome: 'canceled', nowMs: at(20) });
@@ -430,6 +430,11 @@ describe('status of a cutover', () => {
     expect(stdout).toMatch(
       /^next +make sure that writers can write to the source again; cosmig tail replicates/m,
     );
+    const again = openLedger(path);
+    again.runs.begin({ command: 'tail', pid: 1, nowMs: at(40) });
+    again.runs.end(2, { outcome: 'done', nowMs: at(50) });
+    again.close();
+    expect(unwrapped((await ask(path)).stdout)).toMatch(/^next +cosmig tail replicates/m);
     const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
     expect(json).toMatchObject({
       cutover: { state: 'backed out', stoppedSince: '2026-01-01T01:29:02.000Z' },

@@ -2,6 +2,8 @@
 import type { Result } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import { flagOf } from '../../lib/flags.ts';
+import type { Inspection } from '../../preflight/inspect.ts';
+import { nextStep } from '../status/next-step.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
 interface RunFlags {
@@ -43,16 +45,31 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { spec, connections } = parts;
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { inspect } = await import('../../preflight/inspect.ts');
+  const { checkBegun } = await import('../../engine/prepare.ts');
   const { dryRunJson, dryRunText } = await import('../dry-run.ts');
   const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');
   using accounts = await connectBoth(connections, { signal, clock: parts.clock, log: parts.log });
-  const inspection = await inspect({ ...parts, accounts, signal, ...Ledger.peek(spec.ledger) });
+  const known = Ledger.peek(spec.ledger);
+  const inspection = await inspect({ ...parts, accounts, signal, ...known });
+  // A copy would refuse what the ledger does not know any longer.
+  if (known.hasBegun) checkBegun(spec, inspection);
   return {
     json: dryRunJson(inspection, spec),
     text: dryRunText(inspection, spec),
+    ...(known.hasBegun ? await nextOfBegun(context) : asideOfNew(inspection)),
+  };
+}
+
+/** A copy continues what has begun, or replicates what is new; status knows what there is to do. */
+async function nextOfBegun(context: SpecContext): Promise<Pick<Result, 'aside'>> {
+  return nextStep(context, 'this migration has begun; ');
+}
+
+function asideOfNew({ warnings }: Inspection): Pick<Result, 'aside'> {
+  return {
     aside:
-      inspection.warnings.length === 0
+      warnings.length === 0
         ? 'next: cosmig copy'
         : 'next: read the warnings; cosmig copy --yes continues in spite of them',
   };

@@ -41,9 +41,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   if (adoption === 'to be compared')
     return `cosmig copy compares both sides, which completes the adoption of the target${letters}`;
   if (recopy > 0) return `cosmig tail reads ${pluralize(recopy, 'range')} again${letters}`;
-  // The ledger does not record whether the operator has let writers resume.
-  const stopped =
-    cutover?.stoppedSince == null ? '' : 'make sure that writers can write to the source again; ';
+  const stopped = mayBeStopped(status) ? 'make sure that writers can write to the source again; ' : '';
   if (open > 0)
     return `${stopped}see cosmig dead-letters list, fix the documents in the source, then run cosmig dead-letters retry --all`;
   const after =
@@ -51,6 +49,16 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
       ? 'run cosmig verify meanwhile to compare both sides'
       : 'run cosmig cutover when you are ready';
   return `${stopped}cosmig tail replicates what has changed since; ${after}`;
+}
+
+/**
+ * Whether the writers may wait since a cutover that backed out. The ledger does not record whether the operator has let
+ * them resume; an operator who has run something else since then has seen this advice.
+ */
+function mayBeStopped({ cutover, lastRun, proof }: Known): boolean {
+  if (cutover?.stoppedSince == null) return false;
+  const atMs = Date.parse(cutover.at);
+  return [lastRun?.began, proof?.at].every((at) => at === undefined || Date.parse(at) <= atMs);
 }
 
 function adviseCommitted({ cutover }: Known): string {

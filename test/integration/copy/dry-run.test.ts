@@ -101,4 +101,13 @@ test('copy --dry-run: a migration that has begun -> its own copies are not a tar
   const ran = await copy('--dry-run');
   expect(ran).toMatchObject({ code: 0 });
   expect(ran.stdout).toMatch(/\ntarget +shop\/by-tenant; key \/tenantId; 400 RU\/s; 11 documents\n/);
+  expect(ran.stderr).toMatch(/^next: this migration has begun; see cosmig dead-letters list/m);
+  await client.database('shop').container('by-tenant').delete();
+  for (const flags of [['--dry-run'], ['--yes']]) {
+    const lost = await copy(...flags);
+    expect([lost.code, lost.stderr]).toEqual([
+      3,
+      expect.stringMatching(/there is no target container shop\/by-tenant[^]*--ledger FILE \(a new file\)/),
+    ]);
+  }
 });
