@@ -106,14 +106,25 @@ export async function retryLetters(
   });
 }
 
-/** Catches up with the source, then repairs documents that a comparison has found to differ. */
-export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<RunSnapshot> {
-  return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
-    work('catch-up', { ...parts, ...prepared, accounts, overwrites: true }, async (leases) => {
+/**
+ * Catches up with the source, then repairs documents that a comparison has found to differ. Returns how many the repair
+ * has written and deleted.
+ */
+export async function repairAll(
+  parts: RunParts,
+  suspects: readonly Suspect[],
+): Promise<Readonly<Record<'written' | 'deleted', number>>> {
+  return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) => {
+    let before = { written: 0, deleted: 0 };
+    const all = { ...parts, ...prepared, accounts, overwrites: true };
+    const { documents } = await work('catch-up', all, async (leases) => {
       await runLeases('catch-up', leases);
+      const { tally } = leases.context;
+      before = { written: tally.get('documentsWritten'), deleted: tally.get('documentsDeleted') };
       await repairEach(leases.context, suspects, leases.reading);
-    }),
-  );
+    });
+    return { written: documents.written - before.written, deleted: documents.deleted - before.deleted };
+  });
 }
 
 /** Moves the application to the target; see cutover/cutover.ts. */

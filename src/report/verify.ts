@@ -31,6 +31,12 @@ export function unfinishedJson(
   return { command: 'verify', ...compared, equal: null, complete: false, ...errorJson(error) };
 }
 
+function repairedRows({ repaired }: Verdict): TextRow[] {
+  if (repaired === undefined) return [];
+  const { written, deleted } = repaired;
+  return [['repaired', `${pluralize(written, 'document')} written, ${formatCount(deleted)} removed`]];
+}
+
 /** Returns the result as text for people. */
 export function verifyText(verdict: Verdict): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, samples } = verdict;
@@ -46,6 +52,7 @@ export function verifyText(verdict: Verdict): string {
     ['target', pluralize(target.count, 'document')],
     ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', describeDifferences(differences) || 'none'],
+    ...repairedRows(verdict),
   ];
   // Documents that were written between the two scans are rechecked one by one. Without this row, two unequal counts
   // would seem to contradict the verdict.

@@ -33,6 +33,8 @@ export interface Verdict {
   readonly source: { readonly count: number };
   readonly target: { readonly count: number };
   readonly differences: Readonly<Record<Kind, number>>;
+  /** What the repairs before this verdict have written and deleted; absent: there was none. */
+  readonly repaired?: Readonly<Record<'written' | 'deleted', number>>;
   readonly inFlight: number;
   /** How many documents of each side have an integer beyond 2^53; absent: none, or not compared. */
   readonly longIntegers?: DocumentCounts;

@@ -56,6 +56,8 @@ export async function compareAndRepair(
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
   // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
+  const repaired = { written: 0, deleted: 0 };
+  let hasRepaired = false;
   let before = '';
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
@@ -67,12 +69,15 @@ export async function compareAndRepair(
     // documents that differed. If no feed reports deletes, every whole comparison would find differences that are new
     // since the last one.
     const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all after a repair';
-    say(`repairing ${pluralize(suspects.length, 'document')}`);
-    await repairAll(parts, suspects);
+    say(`repairing ${pluralize(suspects.length, 'difference')}`);
+    const done = await repairAll(parts, suspects);
+    repaired.written += done.written;
+    repaired.deleted += done.deleted;
+    hasRepaired = true;
     verdict = await compareWhileTailing(extent);
   }
   if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);
-  return verdict;
+  return hasRepaired ? { ...verdict, repaired } : verdict;
 }
 
 /** Runs `work` while the engine tails. If one of the two fails, the other is stopped. */

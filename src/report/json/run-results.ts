@@ -204,6 +204,12 @@ export const VERIFY_RESULT = is.object({
     },
     'confirmed differences',
   ),
+  repaired: is.optional(
+    is.object(
+      { written: is.whole(), deleted: is.whole() },
+      'documents that the repairs have written and deleted; absent: nothing was repaired',
+    ),
+  ),
   inFlight: is.whole('differences that may still be replicated'),
   longIntegers: is.optional(
     is.object(

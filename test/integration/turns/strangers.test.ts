@@ -146,9 +146,13 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
     'next stop the process that writes to the source; run cosmig verify --reverse --repair',
   );
 
+  // What another process has written under the key of a copy belongs to another document, which is then missing.
+  await source.item('kept', 'c').replace({ ...strange('kept'), tenantId: 'u' });
   const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
+  expect(repair.stderr).toContain('repairing 6 differences');
+  expect(repair.stdout).toMatch(/^repaired +4 documents written, 2 removed$/m);
   expect((await typed(move, 'status')).stdout).not.toContain('NOT SAFE');
   const back = await cosmig(
     move,

@@ -133,7 +133,7 @@ test('way back: a document expires after the commit and before the pause -> name
     expect.stringContaining('cosmig verify --reverse --repair'),
   ]);
   const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
-  expect([repair.code, repair.stderr]).toEqual([0, expect.stringContaining('repairing 1 document')]);
+  expect([repair.code, repair.stderr]).toEqual([0, expect.stringContaining('repairing 1 difference')]);
   expect(await move.documents(move.source)).toEqual([lasting, short]);
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.anything()]);

@@ -142,7 +142,7 @@ test('verify --repair: deletes were lost -> found once, then no longer pending',
   }
   await move.target.items.create({ id: 'lost', customerId: 'a', tenantId: 'P' });
   const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
-  expect([code, stderr]).toEqual([0, expect.stringContaining('repairing 1 document')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('repairing 1 difference')]);
   expect(unswept()).toEqual(unswept().map(() => false));
   expect(move.ledger(({ runs }) => runs.last()?.outcome)).toBe('done');
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
@@ -255,7 +255,7 @@ test('verify --repair: a difference that cannot be repaired -> reported, one att
   stop.abort();
   await written;
   expect(code).toBe(4);
-  expect(stderr.match(/repairing 1 document/g)).toHaveLength(1);
+  expect(stderr.match(/repairing 1 difference/g)).toHaveLength(1);
   expect(stderr).toContain('delete documents by hand that do not come from the source');
   expect(stderr).not.toContain('cosmig verify --repair');
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', 'other']);

@@ -48,7 +48,10 @@ describe('verify: a copy was changed to expire at another time', () => {
         details: { lookedAtAgain: 1 },
       });
       const repaired = await cosmig(move, 'verify', '--repair', '--ttl', 'remaining', '--deadline', '10s');
-      expect([repaired.code, repaired.stderr]).toEqual([0, expect.stringContaining('repairing 1 document')]);
+      expect([repaired.code, repaired.stderr]).toEqual([
+        0,
+        expect.stringContaining('repairing 1 difference'),
+      ]);
       const { resource } = await move.target.item('o7', 't2').read<{ ttl: number }>();
       expect(resource?.ttl).toBeGreaterThan(TTL_S - 600);
       expect(resource?.ttl).toBeLessThanOrEqual(TTL_S);
