@@ -325,6 +325,7 @@ export async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Ru
           signal: members.signal,
           say,
           show: (text) => (current.settling = text),
+          onWait: (isWaiting) => (current.isPaused = isWaiting),
         });
       });
       await finish();

@@ -47,17 +47,22 @@ export interface Settling {
   readonly say: (text: string) => void;
   /** Shows what the run is waiting for: the result of `text`, until `show` is called with null. */
   readonly show: (text: (() => string) | null) => void;
+  /** Called when the wait for requests of the interrupted run begins and ends: it was announced, and is not a stall. */
+  readonly onWait: (isWaiting: boolean) => void;
 }
 
 /**
  * Settles all intents of the last run and returns how many documents were in doubt. Without intents it does not wait.
  * If the run is stopped, throws the reason.
  */
-export async function settleAll(context: RunContext, { signal, say, show }: Settling): Promise<number> {
+export async function settleAll(
+  context: RunContext,
+  { signal, say, show, onWait }: Settling,
+): Promise<number> {
   const { ledger, stopping, notes } = context;
   const units = ledger.units.unsettled();
   if (units.length === 0) return 0;
-  await waitOutRequests(context, { say, show });
+  await waitOutRequests(context, { say, show, onWait });
   const { documents, takeovers } = readClaims(context, units);
   let open = documents.length + takeovers.length;
   show(() => `looks at ${formatCount(open)} documents that the interrupted run has left in doubt`);
@@ -88,7 +93,7 @@ export async function settleAll(context: RunContext, { signal, say, show }: Sett
 /** Waits until no request of the last run can take effect. If the run is stopped, throws the reason. */
 async function waitOutRequests(
   { ledger, clock, timing, stopping }: RunContext,
-  { say, show }: Pick<Settling, 'say' | 'show'>,
+  { say, show, onWait }: Omit<Settling, 'signal'>,
 ): Promise<void> {
   const { requestTimeoutMs } = timing;
   const waitMs = waitAfter(ledger.runs.lastRequest(), { now: currentMoment(), requestTimeoutMs });
@@ -97,7 +102,9 @@ async function waitOutRequests(
   const endMs = clock.monotonicMs() + waitMs;
   say(`the last run was interrupted: waiting ${secondsLeft()} s until none of its requests can take effect`);
   show(() => `${secondsLeft()} s until no request of the interrupted run can take effect`);
+  onWait(true);
   await clock.sleep(waitMs, stopping.signal);
+  onWait(false);
 }
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { RunSnapshot } from '../../../src/engine/run.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { clockAt, fastClock } from '../../helpers/clock.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { begin, expectSame, orders, write } from '../../helpers/migration/tapped.ts';
 
@@ -56,6 +56,13 @@ test.each([0, DAY_MS, -DAY_MS])(
       expect(text).toMatch(/^[0-2] s until no request of the interrupted run can take effect$/);
   },
 );
+
+test('the next run waits, by its clock for longer than any progress -> it warns of no stall', async () => {
+  await using move = await crashed();
+  // Its sleeps are not faster.
+  await move.run('copy', { timing, clock: fastClock(40) });
+  expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
+});
 
 // Only Linux identifies its boot.
 test.skipIf(process.platform !== 'linux').each([0, DAY_MS, -DAY_MS])(
