@@ -44,7 +44,7 @@ export function demoText(findings: DemoFindings): string {
       ],
       [
         '',
-        `${formatCount(proof.orders.found)} of ${pluralize(proof.orders.known, 'order')} are as the application last wrote them`,
+        `${formatCount(proof.orders.found)} of ${pluralize(proof.orders.known, 'order')} of the application are as it left them`,
       ],
       ['', `the integer ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
       ...backRows(findings),

@@ -104,7 +104,7 @@ function sampleRows(sample: SourceSample): TextRow[] {
   return [
     [
       'sample',
-      `${formatCount(documents)} documents${isWhole ? ', all of them' : ''}; ${sizeText(averageBytes)} each`,
+      `${formatCount(documents)} documents${isWhole ? ', all of them' : ', not all of them'}; ${sizeText(averageBytes)} each`,
     ],
     ['without the key', lacking === 0 ? '0' : `${formatCount(lacking)}, ${share(lacking)}`],
     ['distinct keys', formatCount(distinct)],

@@ -16,7 +16,7 @@ import type { SKIPPED } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import type { RunProgress } from '../json/results.ts';
 import { withMetrics } from '../metrics/during.ts';
-import { adviceAfter } from '../status/next-step.ts';
+import { adviceAfter, nextStep } from '../status/next-step.ts';
 import { reverseLine, runLine, Speed, type Rates } from '../live-line.ts';
 
 /** The context of a command that needs the whole spec. The command may have other options as well. */
@@ -56,14 +56,20 @@ export async function runToGoal(
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
+  let isDone = false;
   return withMetrics(context, command, async () => {
     try {
-      return await runWithProgress(context, {
+      const result = await runWithProgress(context, {
         command,
         observer,
         ...(command === 'reverse' ? { view: { ...MOVING, line: reverseLine } } : {}),
-        run: async (parts) => run(goal, { ...parts, command: recordedAs(command, goal) }),
+        run: async (parts) => {
+          const snapshot = await run(goal, { ...parts, command: recordedAs(command, goal) });
+          isDone = true;
+          return snapshot;
+        },
       });
+      return result === undefined || !isDone ? result : { ...result, ...(await nextStep(context)) };
     } catch (error) {
       throw goal === 'tail' && error instanceof CanceledError ? await asPlannedEnd(error, context) : error;
     }

@@ -88,7 +88,7 @@ function gate(facts: MigrationFacts): Condition[] {
 function steps(facts: MigrationFacts): Markup {
   const { report, atMs, status } = facts;
   const list = report?.steps ?? [];
-  if (list.length === 0) return markup`<p class="empty">No ${nameOf(facts)} has begun in the last run.</p>`;
+  if (list.length === 0) return markup`<p class="empty">No ${nameOf(facts)} has begun.</p>`;
   const endMs = status.lastRun?.ended == null ? atMs : Date.parse(status.lastRun.ended);
   return markup`<ol class="steps">${list.map((step: StepReport, index) => {
     const next = list[index + 1];

@@ -29,7 +29,7 @@ export function history({ history: entries, status, atMs }: MigrationFacts): Mar
     atMs: thenMs,
     amount: isAfterPause ? null : lagSeconds,
   }));
-  return markup`<h2>Since the beginning <span class="muted">${entries.length === 0 ? '' : formatAge(span.toMs - span.fromMs)}</span></h2><div class="charts">${[
+  return markup`<h2>Since the beginning <span class="muted">${entries.length === 0 ? '' : `${formatAge(span.toMs - span.fromMs)}; `}times in UTC</span></h2><div class="charts">${[
     chart(
       timeline(
         {

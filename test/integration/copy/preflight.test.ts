@@ -564,7 +564,7 @@ describe('preflight: the sample', () => {
     expect(sample.documents).toBeLessThanOrEqual(40);
     expect(sample.isWhole).toBe(false);
     expect(notes).toContain(
-      'the sample taken before the copy has the documents that were changed longest ago; newer ones may differ',
+      'the sample has the documents whose last change is oldest; those that were changed later may differ',
     );
     expect(estimate.documents).toBe(300);
   });

@@ -65,7 +65,7 @@ test('dry run: text -> everything within 80 columns', () => {
       'target               shop/by-tenant; key /tenantId; will be created with',
       '                     autoscale to 10,000 RU/s',
       'deletes              reconcile',
-      'sample               5,000 documents; 1.0 KB each',
+      'sample               5,000 documents, not all of them; 1.0 KB each',
       'without the key      12, 0.2 %',
       'distinct keys        1,234',
       'biggest keys         18.0 % "contoso"',

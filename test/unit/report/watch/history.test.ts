@@ -35,7 +35,7 @@ function twelveHours(ledger: Ledger): void {
 
 test('history of twelve hours with a pause -> all of it, at its rates, and no line through the pause', () => {
   const { history = '' } = partsOf(factsOf(twelveHours, NOW_MS + 12 * HOUR_MS), NO_RATES);
-  expect(history).toContain('Since the beginning <span class="muted">12 h</span>');
+  expect(history).toContain('Since the beginning <span class="muted">12 h; times in UTC</span>');
   const [documents = '', ru = '', lag = ''] = history.split('<figure>').slice(1);
   expect(documents).toContain('Up to 1,000 documents a second, now 10.');
   expect(ru).toContain('Source: Up to 1,000 RU/s, now 10. Target: Up to 5,000 RU/s, now 50.');
