@@ -127,7 +127,11 @@ describe.skipIf(!HAS_PROMETHEUS)(
       await tail.ended;
       await seen('cosmig_last_run_outcome{cosmig_last_run_outcome="crashed"} == 1');
       expect(await run('tail', '--until-caught-up')).toBe(0);
-      expect(await run('verify')).toBe(0);
+      await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 1500 } }]);
+      const verifying = run('verify');
+      await seen('cosmig_verify_candidates');
+      await move.admin.clearFaults();
+      expect(await verifying).toBe(0);
       await seen('cosmig_last_proof_timestamp_seconds');
       expect(await run('cutover', '--on-fence', 'sleep 2', '--quiet-for', '1s', '--watch-writes', '1s')).toBe(
         0,

@@ -100,7 +100,7 @@ test('verify --repair: each run too short for a comparison -> a later run finish
   const codes: number[] = [];
   try {
     while (codes.at(-1) !== 0 && codes.length < RUNS_MAX)
-      codes.push((await cosmig('verify', '--repair', '--for', '2s')).code);
+      codes.push((await cosmig('verify', '--repair', '--for', '3s')).code);
   } finally {
     await application.stop();
   }
