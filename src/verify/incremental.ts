@@ -10,6 +10,8 @@ export interface ResumePoints {
   readonly atMs: number;
   /** How long the last comparison of all documents needed to read both sides; null: not known. */
   readonly readMs: number | null;
+  /** Whether the documents that have not changed since were compared with the properties that feeds hide. */
+  readonly knowsHidden: boolean;
   readonly source: readonly StartedAt[];
   readonly target: readonly StartedAt[];
 }
@@ -29,9 +31,14 @@ export function resumePoints(proof: Proof | null, subject: Subject): ResumePoint
   const source = startsIn(memberOf(ranges, 'source'));
   const target = startsIn(memberOf(ranges, 'target'));
   const readMs = memberOf(details, 'readMs');
-  return source === null || target === null
-    ? null
-    : { atMs: proof.atMs, readMs: typeof readMs === 'number' ? readMs : null, source, target };
+  if (source === null || target === null) return null;
+  return {
+    atMs: proof.atMs,
+    readMs: typeof readMs === 'number' ? readMs : null,
+    knowsHidden: memberOf(details, 'knowsHidden') === true,
+    source,
+    target,
+  };
 }
 
 function startsIn(ranges: unknown): StartedAt[] | null {

@@ -46,6 +46,8 @@ export interface Begun extends Subject {
   readonly listedAtMs: number | null;
   /** How long it takes to read both sides; null: not known. */
   readonly readMs: number | null;
+  /** Whether documents with a property that feeds hide are among the candidates (recheck/hidden-properties.ts). */
+  readonly knowsHidden: boolean;
 }
 
 /** The state of one side between two pages. All fields are written in one transaction, so they always agree. */
@@ -133,7 +135,8 @@ export class VerifyStore {
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
       listed: database.prepare(
-        "UPDATE comparison SET stage = 'listed', listed_at_ms = @nowMs, read_ms = @readMs",
+        `UPDATE comparison SET stage = 'listed', listed_at_ms = @nowMs, read_ms = @readMs,
+           knows_hidden = @knowsHidden`,
       ),
       parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
       dropParts: database.prepare('DELETE FROM parts WHERE side = ?'),
@@ -228,6 +231,7 @@ export class VerifyStore {
       beganAtMs: number(row, 'started_at_ms'),
       extent: oneOf(row, 'extent', ['all', 'changes'] as const),
       isAfterRepair: number(row, 'is_after_repair') === 1,
+      knowsHidden: number(row, 'knows_hidden') === 1,
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
       listedAtMs: orNull(row, 'listed_at_ms', number),
       readMs: orNull(row, 'read_ms', number),
@@ -235,7 +239,7 @@ export class VerifyStore {
   }
 
   /** Discards the current comparison and starts a new one. */
-  begin(subject: Omit<Begun, 'stage' | 'listedAtMs' | 'readMs'>): void {
+  begin(subject: Omit<Begun, 'stage' | 'listedAtMs' | 'readMs' | 'knowsHidden'>): void {
     this.#transactions.run(() => {
       this.#forget();
       this.#sql.begin.run({ ...subject, isAfterRepair: Number(subject.isAfterRepair) });
@@ -326,11 +330,14 @@ export class VerifyStore {
   }
 
   /** Records that all candidates are listed, and deletes the entries, which are no longer needed. */
-  listed(repeated: Readonly<Record<SideName, number>>, at: { nowMs: number; readMs: number | null }): void {
+  listed(
+    repeated: Readonly<Record<SideName, number>>,
+    { knowsHidden, ...at }: { nowMs: number; readMs: number | null; knowsHidden: boolean },
+  ): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
-      this.#sql.listed.run(at);
+      this.#sql.listed.run({ ...at, knowsHidden: Number(knowsHidden) });
     });
     this.#dropChunks();
   }

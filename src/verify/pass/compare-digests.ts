@@ -93,6 +93,7 @@ function keep(
   }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
+  const knowsHidden = store.begun()?.knowsHidden === true;
   // The end is recorded before the report, which takes time if many documents differ.
   if (equal === false) {
     if (details.extent === 'changes') store.end();
@@ -103,7 +104,7 @@ function keep(
     store.end({
       atMs,
       fingerprint: print,
-      details: JSON.stringify({ ...details, source, target, targetTtl }),
+      details: JSON.stringify({ ...details, source, target, targetTtl, knowsHidden }),
     });
   onVerdict?.(verdict, { named: streamDifferences(store, atMs), proofMs: equal === true ? atMs : null });
   return verdict;
@@ -168,8 +169,11 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const listing = { store, sums, sourceLevels, hasInstants: comparesInstants(rows), signal };
     try {
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
-      const isQueried = await listHidden({ sides, store, rows, isRequired: isNewest, signal });
-      if (!isQueried) comparison.say?.(NOT_QUERIED);
+      // Where only changes are compared, each of them is a candidate: nothing is left to search for.
+      const knowsHidden =
+        since?.knowsHidden === true ||
+        (await listHidden({ sides, store, rows, isRequired: isNewest, signal }));
+      if (!knowsHidden) comparison.say?.(NOT_QUERIED);
       if (since === null) {
         const counts = {
           source: countsOfParts(store.parts('source')),
@@ -177,7 +181,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
         };
         store.spread.put({ atMs: clock.now(), fingerprint: subject.fingerprint, counts });
       }
-      store.listed(repeated, { nowMs: clock.now(), readMs });
+      store.listed(repeated, { nowMs: clock.now(), readMs, knowsHidden });
     } catch (error) {
       // A comparison with damaged entries can never be resumed, so a new one is begun.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
@@ -243,7 +247,15 @@ function resumeOrBegin(
     return begun;
   }
   store.begin({ ...subject, isAfterRepair, beganAtMs: nowMs });
-  return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null, readMs: null };
+  return {
+    ...subject,
+    isAfterRepair,
+    beganAtMs: nowMs,
+    stage: 'reading',
+    listedAtMs: null,
+    readMs: null,
+    knowsHidden: false,
+  };
 }
 
 /**

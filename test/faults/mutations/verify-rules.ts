@@ -466,11 +466,23 @@ export const VERIFY_RULES: readonly Rule[] = [
     by: 'by the default of the target',
   },
   {
+    name: 'property-hidden-in-the-proof-before-not-looked-for',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: 'since?.knowsHidden === true ||',
+        replace: 'since !== null ||',
+      },
+    ],
+    test: 'test/integration/verify/recheck/hidden-properties.test.ts',
+    by: 'was proven without it',
+  },
+  {
     name: 'property-hidden-by-the-feed-not-looked-for',
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: 'await listHidden({ sides, store, rows, isRequired: isNewest, signal });',
+        find: '(await listHidden({ sides, store, rows, isRequired: isNewest, signal }));',
         replace: 'isNewest || rows !== undefined || listHidden === undefined;',
       },
     ],

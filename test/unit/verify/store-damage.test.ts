@@ -50,7 +50,7 @@ function filled(path: string): { readonly store: VerifyStore; readonly older: Re
     name: { id: `"d${n}"`, sourceKey: ['"k"'], targetKeys: [['"t"']] },
   }));
   store.candidates.add(names);
-  store.listed({ source: 0, target: 0 }, { nowMs: 11, readMs: 1 });
+  store.listed({ source: 0, target: 0 }, { nowMs: 11, readMs: 1, knowsHidden: true });
   return { store, older };
 }
 

@@ -1,5 +1,6 @@
 /** A change feed adds `_lsn` to each document, and so hides a property of that name which the application has set. */
 import { expect, test } from 'vitest';
+import type { FaultRule } from '../../../helpers/emulator/admin.ts';
 import { RawAccount } from '../../../helpers/emulator/raw.ts';
 import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 import { Move } from '../../../helpers/migration/move.ts';
@@ -57,6 +58,36 @@ test('verify: queries are forbidden -> everything else is compared, and the mess
   await expect(verifyMove(move, { say })).resolves.toMatchObject({
     equal: false,
     differences: { missing: 1, different: 0 },
+  });
+  raw.close();
+});
+
+const NO_QUERIES: FaultRule = { match: { op: 'query' }, effect: { status: 403, substatus: 5300 } };
+
+test('verify changes: the proof before has looked for such properties -> the changes need no query', async () => {
+  const { move, raw, target } = await opened('');
+  await using _move = move;
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
+  await move.admin.faults([NO_QUERIES]);
+  const compare = async (): Promise<unknown> => verifyMove(move, { level: 'changes', isCounted: false });
+  await expect(compare()).resolves.toMatchObject({ equal: true });
+  expect((await target.upsert(text(',"_lsn":7'), ['t1'])).status).toBe(200);
+  await expect(compare()).resolves.toMatchObject({
+    equal: false,
+    samples: [{ kind: 'different', id: 'own' }],
+  });
+  raw.close();
+});
+
+test('verify changes: what has not changed was proven without it -> looked for, and found', async () => {
+  const { move, raw } = await opened(',"_lsn":"mine"');
+  await using _move = move;
+  await move.admin.faults([NO_QUERIES]);
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
+  await move.admin.clearFaults();
+  await expect(verifyMove(move, { level: 'changes', isCounted: false })).resolves.toMatchObject({
+    equal: false,
+    samples: [{ kind: 'different', id: 'own' }],
   });
   raw.close();
 });
