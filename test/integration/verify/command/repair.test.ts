@@ -92,7 +92,7 @@ const RUNS_MAX = 48;
 test('verify --repair: each run too short for a comparison -> a later run finishes', async () => {
   await using move = await Move.open({ settings: { pageBytes: 2000 }, source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
-  for (let n = 0; n < 200; n += 1)
+  for (let n = 0; n < 300; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
   expect((await cosmig('copy')).code).toBe(0);
   await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 150 } }]);
