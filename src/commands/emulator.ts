@@ -204,13 +204,16 @@ function asHostError(error: unknown, host: string): unknown {
 function stopped(signal: AbortSignal, data: string): CanceledError {
   const reason: unknown = signal.reason;
   const name = reason instanceof CanceledError ? reason.signal : 'SIGINT';
+  const message = `the emulator was stopped (${name})`;
   return data === IN_MEMORY
     ? new CanceledError(name, {
-        why: 'the emulator was stopped; its data was in memory and is lost',
+        message,
+        why: 'its data was in memory and is lost',
         hint: 'use --data FILE to keep data',
       })
     : new CanceledError(name, {
-        why: `the emulator was stopped; its data is kept in ${data}`,
+        message,
+        why: `its data is kept in ${data}`,
         hint: `start it again with --data ${data}`,
       });
 }

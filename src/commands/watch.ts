@@ -63,9 +63,11 @@ export const watch: Command<typeof OPTIONS> = {
     await withWatchNotices(context, ledger, async () =>
       withTelemetry({ ledger, clock, log, version: readVersion() }, show),
     );
-    throw new CanceledError(signal.reason instanceof CanceledError ? signal.reason.signal : 'SIGINT', {
-      why: 'the page is closed',
-      hint: 'the migration does not need it; run cosmig watch again at any time',
+    const name = signal.reason instanceof CanceledError ? signal.reason.signal : 'SIGINT';
+    throw new CanceledError(name, {
+      message: `the page was closed (${name})`,
+      why: 'the migration does not need it',
+      hint: 'run cosmig watch again at any time',
     });
   },
 };

@@ -76,7 +76,7 @@ describe('cosmig emulator', () => {
     expect(code).toBe(143);
     expect(stderr).toContain('its data is in memory and is lost when it stops; --data FILE keeps it\n');
     expect(stderr).toMatch(
-      /\ncosmig: stopped by SIGTERM\n {2}why {2}.*in memory and is lost\n {2}now {2}use --data FILE/,
+      /\ncosmig: the emulator was stopped \(SIGTERM\)\n {2}why {2}.*in memory and is lost\n {2}now {2}use --data FILE/,
     );
   });
 
@@ -190,7 +190,7 @@ test('bin/cosmig.js: built aside, a real Ctrl-C -> serves and ends', async () =>
   child.kill('SIGINT');
   const [[code], stderr] = await ended;
   expect(code).toBe(130);
-  expect(stderr).toContain('stopped by SIGINT');
+  expect(stderr).toContain('the emulator was stopped (SIGINT)');
 });
 
 test('output: disk full -> exit code 2; reader gone -> success', async () => {
