@@ -20,10 +20,15 @@ const COLUMNS = 80;
 const NAME_COLUMNS = 21;
 const HOUR_MS = 3_600_000;
 
-/** Returns the result as text for people. Warnings and notes come last. */
-export function dryRunText(inspection: Inspection, spec: MigrationSpec): string {
+/**
+ * Returns the result as text for people. Warnings and notes come last.
+ *
+ * @param begun - how far a migration that has begun is
+ */
+export function dryRunText(inspection: Inspection, spec: MigrationSpec, begun?: string): string {
   const { warnings, notes } = inspection;
   const rows: TextRow[] = [
+    ...(begun === undefined ? [] : [['begun', begun] as const]),
     ['source', sideText(spec.source, inspection.source)],
     ['target', targetText(inspection, spec)],
     ['deletes', inspection.deletes],

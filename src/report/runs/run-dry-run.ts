@@ -3,7 +3,8 @@ import type { Result } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import { flagOf } from '../../lib/flags.ts';
 import type { Inspection } from '../../preflight/inspect.ts';
-import { nextStep } from '../status/next-step.ts';
+import { nextStep, statusNow } from '../status/next-step.ts';
+import { phaseText } from '../status/status.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
 interface RunFlags {
@@ -56,9 +57,16 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   if (known.hasBegun) checkBegun(spec, inspection);
   return {
     json: dryRunJson(inspection, spec),
-    text: dryRunText(inspection, spec),
+    text: dryRunText(inspection, spec, known.hasBegun ? await begunText(context) : undefined),
     ...(known.hasBegun ? await nextOfBegun(context) : asideOfNew(inspection)),
   };
+}
+
+/** Returns how far the migration is: the estimate of a dry run is always that of a whole copy. */
+async function begunText(context: SpecContext): Promise<string> {
+  const status = await statusNow(context);
+  const phase = status === null ? '' : ` (phase ${phaseText(status)})`;
+  return `this migration has begun${phase}; the sample and the estimate are for all of the source`;
 }
 
 /** A copy continues what has begun, or replicates what is new; status knows what there is to do. */

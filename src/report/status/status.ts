@@ -49,7 +49,7 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
 }
 
 /** Nothing tails while no run works, and what is replicated on the way back is not the migration. */
-function phaseText(status: Status, isBack: boolean): string {
+export function phaseText(status: Status, isBack = false): string {
   const { phase, running } = status;
   if (hasEnded(status)) return 'finished';
   if (phase !== 'tailing') return phase;
@@ -143,8 +143,10 @@ function chargeText({ ru: { source, target }, throttled }: Status): string {
 
 function lettersText({ deadLetters: { open, reasons, closed, discarded } }: Status): string {
   const opened = open === 0 ? '0 open' : `${formatCount(open)} open (${formatCounts(reasons)})`;
-  const ended = formatCounts({ closed, discarded });
-  return ended === '' ? opened : `${opened}, ${ended}`;
+  const settled =
+    closed === 0 ? [] : [`${formatCount(closed)} closed (their documents were moved or changed later)`];
+  const given = discarded === 0 ? [] : [`${formatCount(discarded)} discarded`];
+  return [opened, ...settled, ...given].join(', ');
 }
 
 /** Returns the mode of detecting deletes, and which deletes of the source have not reached the target. */

@@ -100,6 +100,7 @@ test('copy --dry-run: a migration that has begun -> its own copies are not a tar
   expect(await copy('--yes')).toMatchObject({ code: 5 });
   const ran = await copy('--dry-run');
   expect(ran).toMatchObject({ code: 0 });
+  expect(ran.stdout).toMatch(/^begun +this migration has begun \(phase copied\);/);
   expect(ran.stdout).toMatch(/\ntarget +shop\/by-tenant; key \/tenantId; 400 RU\/s; 11 documents\n/);
   expect(ran.stderr).toMatch(/^next: this migration has begun; see cosmig dead-letters list/m);
   await client.database('shop').container('by-tenant').delete();

@@ -120,6 +120,10 @@ describe('dead letters: two documents claim one slot', () => {
     expect((await cosmig('dead-letters retry --all')).code).toBe(0);
     expect(await letters()).toEqual([expect.objectContaining({ state: 'closed' })]);
     expect(await inTarget()).toEqual([holder]);
+    const { stdout } = await cosmig('status');
+    expect(stdout).toMatch(
+      /^dead letters +0 open, 1 closed \(their documents were moved or changed\s+later\)$/m,
+    );
   });
 });
 
