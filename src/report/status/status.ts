@@ -143,10 +143,10 @@ function chargeText({ ru: { source, target }, throttled }: Status): string {
 
 function lettersText({ deadLetters: { open, reasons, closed, discarded } }: Status): string {
   const opened = open === 0 ? '0 open' : `${formatCount(open)} open (${formatCounts(reasons)})`;
-  const settled =
+  const moved =
     closed === 0 ? [] : [`${formatCount(closed)} closed (their documents were moved or changed later)`];
-  const given = discarded === 0 ? [] : [`${formatCount(discarded)} discarded`];
-  return [opened, ...settled, ...given].join(', ');
+  const dropped = discarded === 0 ? [] : [`${formatCount(discarded)} discarded`];
+  return [opened, ...moved, ...dropped].join(', ');
 }
 
 /** Returns the mode of detecting deletes, and which deletes of the source have not reached the target. */
