@@ -44,4 +44,18 @@ test('way back: the ledgers are those of an older cosmig -> upgraded by the comm
   expect([continued.code, continued.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
   expect((await typed(move, 'status')).code).toBe(0);
+
+  makeOlder(first);
+  makeOlder(second);
+  // What only reads cannot upgrade, and names the command that does.
+  for (const command of [['dead-letters', 'list'], ['status']]) {
+    const { code, stderr } = await typed(move, ...command);
+    expect([command, code, stderr]).toEqual([
+      command,
+      7,
+      expect.stringContaining('run cosmig reverse with this cosmig once'),
+    ]);
+  }
+  expect(await cosmig(move, 'finish')).toMatchObject({ code: 0 });
+  expect(await typed(move, 'status')).toMatchObject({ code: 0 });
 }, 60_000);
