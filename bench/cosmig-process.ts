@@ -1,10 +1,11 @@
 /** Runs cosmig as its user does, in a process of its own on the core of the benchmark. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { StatusResult } from '../src/report/json/ledger-results.ts';
 import type { Build } from './build.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -77,6 +78,12 @@ export class CosmigProcess implements Disposable {
         `cosmig ${command} ended with ${child.exitCode}: ${said.slice(-OUTPUT_CHARS_MAX)}${result}`,
       );
     return JSON.parse(result) as Outcome;
+  }
+
+  /** Returns what `cosmig status` says of the migration. */
+  status(): StatusResult {
+    const args = [this.#build.path('bin/cosmig.js'), 'status', '--json', '--ledger', this.ledger];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as StatusResult;
   }
 
   /** Returns the CPU time of the running command in milliseconds; NaN where the system does not say. */
