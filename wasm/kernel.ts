@@ -4,7 +4,7 @@
  * this code; src/documents/name-tree.ts explains the tables. Tests compare the scan with a plain implementation,
  * test/unit/documents/plain-walk.ts.
  *
- * The caller divides the memory: tables | stack | scratch | page | 64 zero bytes | cuts | rows. The zero bytes allow
+ * The caller divides the memory: tables | stack | known names | scratch | page | 64 zero bytes | cuts | rows. The zero bytes allow
  * loads of several bytes at the end of the page without a check. The rows are last, because they grow. Offsets in rows
  * and cuts count from the first byte of the page. Invariant: a fault is recorded in `faultKind` and `faultAt`, and ends
  * the call with a trap.
@@ -20,6 +20,17 @@ import {
   TYPE_TEXT,
   TYPE_TRUE,
 } from './hash';
+import {
+  beginNames,
+  firstName,
+  forgetNames,
+  isName,
+  keepName,
+  nextName,
+  nextNameBefore,
+  nodeOfName,
+  textBytes,
+} from './known-names';
 
 export { hash, hashLong };
 export { addCursor, beginMerge, exhausted, merge, nextRival, shelve, sortShelf } from './index';
@@ -77,12 +88,17 @@ let row: usize = 0;
 let cutEnd: usize = 0;
 /** Whether the string that was read last had an escape. */
 let escaped: bool = false;
+// How deep in the value that is being read the document is; -1: not in it. In the document: where its current member starts,
+// and whether an earlier member was kept. Locals would be slower: they are stored again after each value.
+let documentDepth: i32 = -1;
+let memberStart: usize = 0;
+let kept = false;
 /** Whether the element that is being read has an integer beyond 2^53. */
 let hasLongInteger: bool = false;
 
 /**
- * Sets the names to look for. There must be space for DEPTH_MAX + 1 numbers at `stackAt`, and for a name without its
- * escapes at `scratchAt`.
+ * Sets the names to look for. There must be space for DEPTH_MAX + 1 numbers at `stackAt`, for a name without its escapes at
+ * `scratchAt`, and for known names at `knownAt`.
  */
 export function setNames(
   nodesAt: usize,
@@ -92,6 +108,7 @@ export function setNames(
   nodeCount: usize,
   stackAt: usize,
   scratchAt: usize,
+  knownAt: usize,
 ): void {
   nodes = nodesAt;
   buckets = bucketsAt;
@@ -100,6 +117,7 @@ export function setNames(
   stride = ROW_HEAD + nodeCount * 8;
   stack = stackAt;
   scratch = scratchAt;
+  forgetNames(knownAt);
 }
 
 function fail(kind: i32, at: usize): void {
@@ -114,6 +132,7 @@ function open(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): vo
   cuts = cutsAt;
   rows = rowsAt;
   faultKind = 0;
+  beginNames();
   reset();
 }
 
@@ -210,10 +229,9 @@ function value(from: usize, asked: i32, above: i32): usize {
   let depth: i32 = 0;
   // The object or array around the current value: twice its node, plus 1 for an object.
   let top: u32 = 0;
-  // Inside a document: where its current member starts, and whether an earlier member was kept.
-  let memberStart: usize = 0;
-  let kept = false;
-  let inDocument: i32 = -1;
+  documentDepth = -1;
+  // The entry of the name that was read last.
+  let known = firstName();
   while (true) {
     if (node != 0) begin(node, at);
     const byte: u32 = load<u8>(at);
@@ -230,7 +248,7 @@ function value(from: usize, asked: i32, above: i32): usize {
         store<u32>(stack + (usize(depth) << 2), top);
         top = (u32(node) << 1) | u32(byte == 0x7b);
         if (node != 0 && byte == 0x7b && flagsOf(node) & FLAG_DOCUMENT) {
-          inDocument = depth;
+          documentDepth = depth;
           kept = false;
           memberStart = start + 1;
         }
@@ -249,7 +267,7 @@ function value(from: usize, asked: i32, above: i32): usize {
         }
         const close = next == 0x5d + ((top & 1) << 5);
         if (!close && next != 0x2c) fail(COMMA, at);
-        if (depth == inDocument) {
+        if (depth == documentDepth) {
           if (node != 0 && flagsOf(node) & FLAG_SYSTEM) {
             if (kept) cut(memberStart - 1, at);
             else cut(memberStart, close ? at : at + 1);
@@ -261,7 +279,7 @@ function value(from: usize, asked: i32, above: i32): usize {
           if (load<u8>(at) <= 0x20) at = space(at);
           break;
         }
-        if (depth == inDocument) inDocument = -1;
+        if (depth == documentDepth) documentDepth = -1;
         node = i32(top >> 1);
         top = load<u32>(stack + (usize(depth) << 2));
         depth -= 1;
@@ -269,18 +287,40 @@ function value(from: usize, asked: i32, above: i32): usize {
     }
     // Here the next member or element begins.
     if (top & 1) {
-      const name = at + 1;
-      if (load<u8>(at) != 0x22) fail(NAME, at);
-      at = string(name);
-      node = top > 1 ? child(i32(top >> 1), name, at - 1) : 0;
-      if (load<u8>(at) != 0x3a) {
-        at = space(at);
-        if (load<u8>(at) != 0x3a) fail(COLON, at);
+      const next = nextName(known);
+      if (isName(next, at, top)) {
+        known = next;
+        node = nodeOfName(known);
+        at += textBytes(known);
+      } else {
+        at = name(at, top, known);
+        known = nameEntry;
+        node = nameNode;
       }
-      at += 1;
       if (load<u8>(at) <= 0x20) at = space(at);
     } else node = 0;
   }
+}
+
+// What `name` has read: the node of the member, and the entry of its name.
+let nameNode: i32 = 0;
+let nameEntry: usize = 0;
+
+/** Reads the name of a member of an object, and its colon; returns the address after them. */
+function name(from: usize, object: u32, before: usize): usize {
+  const other = nextNameBefore(before);
+  if (isName(other, from, object)) {
+    nameEntry = other;
+    nameNode = nodeOfName(other);
+    return from + textBytes(other);
+  }
+  if (load<u8>(from) != 0x22) fail(NAME, from);
+  const nameEnd = string(from + 1);
+  nameNode = object > 1 ? child(i32(object >> 1), from + 1, nameEnd - 1) : 0;
+  const at = space(nameEnd);
+  if (load<u8>(at) != 0x3a) fail(COLON, at);
+  nameEntry = keepName(before, from, at + 1 - from, object, nameNode);
+  return at + 1;
 }
 
 function flagsOf(node: i32): u32 {
@@ -335,10 +375,11 @@ function string(from: usize): usize {
   escaped = false;
   while (true) {
     const bytes = v128.load(at);
+    // The exclusive or makes 0x20 of a quote, and a larger number of a space: all that ends a string, but the backslash.
     const found = i8x16.bitmask(
       v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
-        i8x16.lt_u(bytes, i8x16.splat(0x20)),
+        i8x16.eq(bytes, i8x16.splat(0x5c)),
+        i8x16.le_u(v128.xor(bytes, i8x16.splat(2)), i8x16.splat(0x20)),
       ),
     );
     if (found == 0) {

@@ -85,6 +85,8 @@ export interface KernelColumns {
   readonly columns: Uint8Array;
 }
 
+/** The memory for the names that the kernel has read before (wasm/known-names.ts): masks, and 260 entries. */
+const KNOWN_NAMES_BYTES = 64 + 260 * 64;
 /** The memory that the kernel needs for what it keeps of values and templates, and for texts. */
 const KEYS_WORK_BYTES = 16 * 1024;
 
@@ -249,15 +251,16 @@ class ScanKernel {
   }
 
   /**
-   * Writes the tables of names. The memory contains: what was kept | tables | stack | space for an unescaped name | page |
-   * cuts | rows.
+   * Writes the tables of names. The memory contains: what was kept | tables | stack | known names | space for an
+   * unescaped name | page | cuts | rows.
    */
   #setNames(tree: NameTree): void {
     const nodesAt = align(this.#changingAt);
     const bucketsAt = align(nodesAt + tree.nodes.byteLength);
     const namesAt = align(bucketsAt + tree.buckets.byteLength);
     const stackAt = align(namesAt + tree.names.byteLength);
-    const scratchAt = align(stackAt + (DEPTH_MAX + 1) * 4);
+    const knownAt = align(stackAt + (DEPTH_MAX + 1) * 4);
+    const scratchAt = align(knownAt + KNOWN_NAMES_BYTES);
     const scratchBytes = Math.max(tree.longest * 6, PADDING_BYTES);
     this.#pageAt = align(scratchAt + scratchBytes + PADDING_BYTES);
     this.#rowBytes = (ROW_HEAD + tree.count * 2) * 4;
@@ -265,7 +268,7 @@ class ScanKernel {
     new Int32Array(this.#bytes.buffer, nodesAt, tree.nodes.length).set(tree.nodes);
     this.#bytes.set(tree.buckets, bucketsAt);
     this.#bytes.set(tree.names, namesAt);
-    this.exports.setNames(nodesAt, bucketsAt, namesAt, tree.longest, tree.count, stackAt, scratchAt);
+    this.exports.setNames(nodesAt, bucketsAt, namesAt, tree.longest, tree.count, stackAt, scratchAt, knownAt);
     this.#tree = tree;
   }
 

@@ -14,7 +14,7 @@ import type { PageScan } from '../../../src/documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyEnvelope, pageOf } from './generate.ts';
-import { Fault, PlainWalk, ROW_HEAD } from './plain-walk.ts';
+import { readAll, readPlainly } from './read-pages.ts';
 import { draws } from '../../helpers/generated.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -172,52 +172,6 @@ function verdictsOf(scan: PageScan, page: Buffer): readonly string[] {
   const areObjects = (items: readonly unknown[]): boolean =>
     items.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
   return isPage && areObjects(elements) ? ['accepted'] : ['refused'];
-}
-
-function readAll(scan: PageScan, page: Buffer): object {
-  try {
-    scan.scan(page);
-  } catch (error) {
-    if (!(error instanceof PageError)) throw error;
-    return { fault: error.message };
-  }
-  const rows = Array.from({ length: scan.count }, (_, row) => ({
-    element: scan.elementStart(row),
-    values: Array.from({ length: scan.tree.count }, (_, node) => [
-      scan.start(row, node),
-      scan.end(row, node),
-    ]),
-    cuts: Array.from({ length: scan.lastCut(row) - scan.firstCut(row) }, (_, i) => {
-      const cut = scan.firstCut(row) + i;
-      return [scan.cutStart(cut), scan.cutEnd(cut)];
-    }),
-  }));
-  return { rows };
-}
-
-function readPlainly(scan: PageScan, page: Buffer): unknown {
-  const walk = new PlainWalk(scan.tree);
-  try {
-    walk.walk(scan.shape, page);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    return { fault: new PageError(error.what, error.at).message };
-  }
-  const stride = ROW_HEAD + 2 * scan.tree.count;
-  const rows = Array.from({ length: walk.count }, (_, row) => {
-    const fields = [...walk.rows.subarray(row * stride, (row + 1) * stride)];
-    const [start, , firstCut = 0, lastCut = 0] = fields;
-    return {
-      element: start,
-      values: Array.from({ length: scan.tree.count }, (_, node) =>
-        fields.slice(ROW_HEAD + 2 * node, ROW_HEAD + 2 * node + 2),
-      ),
-      cuts: Array.from({ length: lastCut - firstCut }, (_, i) => [
-        ...walk.cuts.subarray(2 * (firstCut + i), 2 * (firstCut + i) + 2),
-      ]),
-    };
-  });
-  return { rows };
 }
 
 test.each<[string, boolean]>([
