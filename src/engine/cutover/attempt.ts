@@ -101,8 +101,10 @@ export class Attempt {
 
   tooLate(): NotReadyError {
     const { why, next } = this.#whatIsMissing();
+    const { waitsFor } = this.leases.reporter.snapshot();
+    const waiting = waitsFor === null || !this.haveStopped ? '' : ` (${waitsFor})`;
     return new NotReadyError('the cutover did not finish in time', {
-      why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}; the source stays in use`,
+      why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}${waiting}; the source stays in use`,
       hint: `let the application write to the source again; before the next try ${next}`,
     });
   }
