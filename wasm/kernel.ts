@@ -627,6 +627,20 @@ export function identity(
   textAt: usize,
   out: usize,
 ): bool {
+  const textEnd = putIdentity(rowAt, firstNodes, otherNodes, nodeCount, textAt);
+  if (textEnd == 0) return false;
+  hash(textAt, textEnd - textAt, out);
+  return true;
+}
+
+/** Writes the text whose hash is the identity; returns its end. 0: the caller has to hash the values. */
+export function putIdentity(
+  rowAt: usize,
+  firstNodes: u32,
+  otherNodes: u32,
+  nodeCount: u32,
+  textAt: usize,
+): usize {
   let to = textAt;
   const values = rowAt + ROW_HEAD;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
@@ -643,7 +657,7 @@ export function identity(
     const byte: u32 = load<u8>(from);
     if (byte == 0x22) {
       const size = until - from - 2;
-      if (to - textAt + size > IDENTITY_BYTES_MAX) return false;
+      if (to - textAt + size > IDENTITY_BYTES_MAX) return 0;
       store<u8>(to, TYPE_TEXT);
       store<u32>(to, u32(size), 1);
       to += 5;
@@ -652,7 +666,7 @@ export function identity(
       for (let at: usize = 0; at < size; at += 16) {
         const bytes = v128.load(from + 1 + at);
         const escapes = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(0x5c)));
-        if (escapes != 0 && usize(ctz(escapes)) + at < size) return false;
+        if (escapes != 0 && usize(ctz(escapes)) + at < size) return 0;
         v128.store(to + at, bytes);
       }
       to += size;
@@ -669,11 +683,11 @@ export function identity(
     } else {
       const first = from + usize(byte == 0x2d);
       // 15 digits always fit into a double without loss, 18 into an integer of 64 bits.
-      if (until - first > 15) return false;
+      if (until - first > 15) return 0;
       let whole: i64 = 0;
       for (let at = first; at < until; at += 1) {
         const digit = u32(load<u8>(at)) - 0x30;
-        if (digit > 9) return false;
+        if (digit > 9) return 0;
         whole = whole * 10 + i64(digit);
       }
       store<u8>(to, TYPE_NUMBER);
@@ -681,8 +695,7 @@ export function identity(
       to += 9;
     }
   }
-  hash(textAt, to - textAt, out);
-  return true;
+  return to;
 }
 
 /**

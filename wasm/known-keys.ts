@@ -8,7 +8,7 @@
  * Inputs and records share the memory after the keys.
  */
 import { hash } from './hash';
-import { nodeIn, spanEnd, spanStart } from './rows';
+import { fetch, nodeIn, spanEnd, spanStart } from './rows';
 
 const BUCKETS: u32 = 32768;
 const KEYS_MAX: u32 = 32768;
@@ -17,6 +17,8 @@ const KEY_BYTES: usize = 32;
 const INPUT_BYTES_MAX: usize = 256;
 /** Follows each value, also a missing one. JSON values have no control characters, so no value contains this byte. */
 const VALUE_END: u32 = 0;
+/** Stands for the address of a key that is not there. It can be read, too. */
+const NO_KEY: usize = 0;
 
 let buckets: usize = 0;
 let keys: usize = 0;
@@ -64,7 +66,7 @@ export function addRecord(
 }
 
 /** Copies the values at some nodes of a row to `input`; returns the end of the copy. 0: their key is not kept. */
-function putInput(rowAt: usize, nodesAt: usize, nodeCount: u32, input: usize): usize {
+export function putInput(rowAt: usize, nodesAt: usize, nodeCount: u32, input: usize): usize {
   let to = input;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
     const node = nodeIn(nodesAt, i);
@@ -83,15 +85,36 @@ function putInput(rowAt: usize, nodesAt: usize, nodeCount: u32, input: usize): u
   return to;
 }
 
-/** Returns the number of the key of a row, a new number if the key is not known; -1: the key is not kept. */
-export function findKey(rowAt: usize, nodesAt: usize, nodeCount: u32, work: usize): i32 {
-  const input = work + 16;
-  const inputEnd = putInput(rowAt, nodesAt, nodeCount, input);
-  if (inputEnd == 0) return -1;
-  const size = inputEnd - input;
-  hash(input, size, work);
-  const mark = load<u32>(work);
-  const bucket = buckets + (usize(mark & (BUCKETS - 1)) << 2);
+function bucketOf(mark: u32): usize {
+  return buckets + (usize(mark & (BUCKETS - 1)) << 2);
+}
+
+/**
+ * Fetches what `findKey` will read for some hashes, which are `strideBytes` apart. Each address is read from the memory, so
+ * the processor waits for one step of all keys, and not for each step of each key.
+ */
+export function fetchKeys(marksAt: usize, strideBytes: usize, count: u32): void {
+  const end = marksAt + strideBytes * usize(count);
+  for (let at = marksAt; at < end; at += strideBytes) fetch(bucketOf(load<u32>(at)));
+  for (let at = marksAt; at < end; at += strideBytes) fetch(firstKey(load<u32>(at)));
+  for (let at = marksAt; at < end; at += strideBytes) {
+    const key = firstKey(load<u32>(at));
+    if (key != NO_KEY) fetch(usize(load<u32>(key, 8)));
+  }
+}
+
+/** Returns the address of the first key in a bucket. */
+function firstKey(mark: u32): usize {
+  const link = load<u32>(bucketOf(mark));
+  return link == 0 ? NO_KEY : keys + usize(link - 1) * KEY_BYTES;
+}
+
+/**
+ * Returns the number of the key of an input, a new number if the key is not known; -1: the key is not kept. `mark` is the first
+ * word of the input's hash.
+ */
+export function findKey(mark: u32, input: usize, size: usize): i32 {
+  const bucket = bucketOf(mark);
   for (let link = load<u32>(bucket); link != 0;) {
     const at = keys + usize(link - 1) * KEY_BYTES;
     if (

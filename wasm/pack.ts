@@ -6,10 +6,11 @@
  * of a row value by value; a row for which that is not certain is not plain, and the caller reads it itself.
  */
 import { hash, TYPE_TEXT } from './hash';
-import { identity } from './kernel';
+import { putIdentity } from './kernel';
 import {
   addedAt,
   addedBytes,
+  fetchKeys,
   findKey,
   hashedAt,
   hashedBytes,
@@ -17,10 +18,12 @@ import {
   openingBytes,
   packedAt,
   packedBytes,
+  putInput,
 } from './known-keys';
 import {
   copyShort,
   copyUncut,
+  fetch,
   hasValue,
   nodeIn,
   offsetOf,
@@ -76,13 +79,28 @@ export const SEGMENT_ENTRIES_MAX: u32 = 256;
 const LSN_SPAN: f64 = 4294967295;
 
 const ID_BYTES_MAX: usize = 1023;
+/**
+ * Rows are read in groups of this size, one step for the whole group after another. So what a step needs is fetched for all of
+ * them together, and their hashes, which depend on nothing in common, are computed side by side.
+ */
+const GROUP: u32 = 16;
+
+// The texts of a row that are hashed: the address and the size of that of its identity, the same of its key's input, and the
+// hash of the latter. A size of 0: there is no such text.
+const TEXTS_BYTES: usize = 32;
+const SIZE: usize = 4;
+const INPUT: usize = 8;
+const INPUT_HASH: usize = 16;
+/** A hash overwrites up to 15 bytes after its text. */
+const TEXT_GAP: usize = 16;
+
 /** The bytes that hash functions and copies in blocks may touch after the end of what they write. */
 const SLACK: usize = 64;
 
 let asked: usize = 0;
 let seen: usize = 0;
 
-/** Looks at all rows, and writes what it sees to `seenAt`. There must be space at `work` for the texts of an identity. */
+/** Looks at all rows, and writes what it sees to `seenAt`. There must be space at `work` for the texts of a group. */
 export function lookRows(
   pageAt: usize,
   cutsAt: usize,
@@ -96,16 +114,64 @@ export function lookRows(
   openRows(pageAt, cutsAt, rowsAt, rowBytes);
   asked = askedAt;
   seen = seenAt;
-  for (let row: u32 = 0; row < rowCount; row += 1) {
-    const at = rowAt(row);
-    const to = seen + usize(row) * SEEN_BYTES;
-    store<f64>(to, wholeOf(at, load<u32>(asked, ASKED_LSN)));
-    store<i32>(to, isPlain(at, to, work) ? keyOf(at, work) : -1, SEEN_KEY);
+  for (let first: u32 = 0; first < rowCount; first += GROUP)
+    lookGroup(first, min(first + GROUP, rowCount), work);
+}
+
+/** Looks at some rows. */
+function lookGroup(first: u32, last: u32, work: usize): void {
+  let text = work + usize(GROUP) * TEXTS_BYTES;
+  for (let row = first; row < last; row += 1)
+    text = putTexts(row, work + usize(row - first) * TEXTS_BYTES, text);
+  let texts = work;
+  for (let row = first; row < last; row += 1, texts += TEXTS_BYTES) {
+    hashText(texts, seenAt(row) + SEEN_IDENTITY);
+    hashText(texts + INPUT, texts + INPUT_HASH);
+  }
+  fetchKeys(work + INPUT_HASH, TEXTS_BYTES, last - first);
+  texts = work;
+  for (let row = first; row < last; row += 1, texts += TEXTS_BYTES) {
+    const input = usize(load<u32>(texts, INPUT));
+    const size = usize(load<u32>(texts, INPUT + SIZE));
+    const key = size == 0 ? -1 : findKey(load<u32>(texts, INPUT_HASH), input, size);
+    store<i32>(seenAt(row), key, SEEN_KEY);
   }
 }
 
-/** Whether a row is plain, its key aside. Writes the hashes of its identity and its etag. */
-function isPlain(at: usize, to: usize, work: usize): bool {
+/** Writes the hash of a text, if there is one, to `to`. */
+function hashText(textAt: usize, to: usize): void {
+  const size = usize(load<u32>(textAt, SIZE));
+  if (size > 0) hash(usize(load<u32>(textAt)), size, to);
+}
+
+/** Writes what is hashed of a row to `textAt`, if it is plain; returns the end. */
+function putTexts(row: u32, texts: usize, textAt: usize): usize {
+  const at = rowAt(row);
+  const to = seenAt(row);
+  v128.store(texts, i64x2.splat(0));
+  store<f64>(to, wholeOf(at, load<u32>(asked, ASKED_LSN)));
+  if (!isPlain(at, to)) return textAt;
+  const names = load<u32>(asked, ASKED_NAMES);
+  const firstNodes = load<u32>(asked, ASKED_PACKED_FIRST);
+  const otherNodes = load<u32>(asked, ASKED_PACKED_OTHERS);
+  const identityEnd = putIdentity(at, firstNodes, otherNodes, names, textAt);
+  if (identityEnd == 0) return textAt;
+  noteText(texts, textAt, identityEnd);
+  const input = identityEnd + TEXT_GAP;
+  const inputs = asked + ASKED_LISTS + (usize(names + load<u32>(asked, ASKED_ABSENT)) << 2);
+  const inputEnd = putInput(at, inputs, load<u32>(asked, ASKED_INPUTS), input);
+  if (inputEnd == 0) return input;
+  noteText(texts + INPUT, input, inputEnd);
+  return inputEnd + TEXT_GAP;
+}
+
+function noteText(at: usize, text: usize, textEnd: usize): void {
+  store<u32>(at, u32(text));
+  store<u32>(at, u32(textEnd - text), SIZE);
+}
+
+/** Whether a row is plain, its key and its identity aside. Writes the hash of its etag. */
+function isPlain(at: usize, to: usize): bool {
   const document = load<u32>(asked, ASKED_DOCUMENT);
   if (spanEnd(at, document) - spanStart(at, document) > usize(load<u32>(asked, ASKED_BYTES_MAX)))
     return false;
@@ -118,18 +184,8 @@ function isPlain(at: usize, to: usize, work: usize): bool {
   if (!hasValue(at, id) || load<u8>(spanStart(at, id)) != 0x22) return false;
   const idBytes = spanEnd(at, id) - spanStart(at, id) - 2;
   if (idBytes == 0 || idBytes > ID_BYTES_MAX) return false;
-  const first = load<u32>(asked, ASKED_PACKED_FIRST);
-  const others = load<u32>(asked, ASKED_PACKED_OTHERS);
-  // The identity refuses an id with escapes.
-  if (!identity(at, first, others, names, work, to + SEEN_IDENTITY)) return false;
   const etag = load<u32>(asked, ASKED_ETAG);
   return hashEtag(spanStart(at, etag), spanEnd(at, etag), to + SEEN_ETAG);
-}
-
-function keyOf(at: usize, work: usize): i32 {
-  const before = load<u32>(asked, ASKED_NAMES) + load<u32>(asked, ASKED_ABSENT);
-  const inputs = asked + ASKED_LISTS + (usize(before) << 2);
-  return findKey(at, inputs, load<u32>(asked, ASKED_INPUTS), work);
 }
 
 /** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
@@ -188,7 +244,7 @@ export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize,
   entryCount = count;
   list = listAt;
   let to = reserve(outAt + usize(count) * ENTRY_BYTES, 0);
-  for (let i: u32 = 0; i < count; i += 1) packEntry(i, work);
+  for (let first: u32 = 0; first < count; first += GROUP) packGroup(first, min(first + GROUP, count), work);
   let part = partsAt;
   for (let first: u32 = 0; first < count; part += PART_BYTES) {
     const last = segmentEnd(first, part);
@@ -224,7 +280,25 @@ function seenAt(row: u32): usize {
   return seen + usize(row) * SEEN_BYTES;
 }
 
-function packEntry(number: u32, work: usize): void {
+/** Makes the entries of some rows. */
+function packGroup(first: u32, last: u32, work: usize): void {
+  const id = nodeIn(asked + ASKED_LISTS, 0);
+  for (let i = first; i < last; i += 1) fetch(spanStart(rowAt(rowOf(i)), id));
+  for (let i = first; i < last; i += 1) fetch(openingAt(keyOf(i)));
+  for (let i = first; i < last; i += 1) fetch(hashedAt(keyOf(i)));
+  let texts = work;
+  let text = work + usize(GROUP) * TEXTS_BYTES;
+  for (let i = first; i < last; i += 1, texts += TEXTS_BYTES) {
+    packEntry(i);
+    const end = putSlot(i, text);
+    noteText(texts, text, end);
+    text = end + TEXT_GAP;
+  }
+  texts = work;
+  for (let i = first; i < last; i += 1, texts += TEXTS_BYTES) hashText(texts, entryAt(i) + ENTRY_SLOT);
+}
+
+function packEntry(number: u32): void {
   const entry = entryAt(number);
   const what = seenAt(rowOf(number));
   const key = load<u32>(what, SEEN_KEY);
@@ -235,14 +309,23 @@ function packEntry(number: u32, work: usize): void {
   const etag = load<u32>(asked, ASKED_ETAG);
   store<u32>(entry, offsetOf(spanStart(at, etag)), ENTRY_ETAG);
   store<u32>(entry, offsetOf(spanEnd(at, etag)), ENTRY_ETAG_END);
-  // The hash of the slot: the id, then the key.
+}
+
+/** Returns the key of the row from which an entry is made. */
+function keyOf(entry: u32): u32 {
+  return load<u32>(seenAt(rowOf(entry)), SEEN_KEY);
+}
+
+/** Writes what the hash of a slot is made of: the id, then the key. */
+function putSlot(number: u32, work: usize): usize {
+  const at = rowAt(rowOf(number));
+  const key = load<u32>(entryAt(number), ENTRY_KEY);
   const id = nodeIn(asked + ASKED_LISTS, 0);
   const start = spanStart(at, id) + 1;
   const size = spanEnd(at, id) - start - 1;
   store<u8>(work, TYPE_TEXT);
   store<u32>(work, u32(size), 1);
-  const end = copyShort(hashedAt(key), hashedBytes(key), copyShort(start, size, work + 5));
-  hash(work, end - work, entry + ENTRY_SLOT);
+  return copyShort(hashedAt(key), hashedBytes(key), copyShort(start, size, work + 5));
 }
 
 /** Returns the end of the segment that begins with an entry, and writes its number of entries and its lowest LSN. */

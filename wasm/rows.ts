@@ -65,3 +65,11 @@ export function copyShort(from: usize, size: usize, to: usize): usize {
   for (let at: usize = 0; at < size; at += 16) v128.store(to + at, v128.load(from + at));
   return to + size;
 }
+
+let fetched: u32 = 0;
+
+/** Reads a byte that is needed soon: the processor fetches the memory around it, and does not wait for it. */
+export function fetch(at: usize): void {
+  // The sum is not used. Without it, the compiler would leave out the load.
+  fetched += load<u8>(at);
+}

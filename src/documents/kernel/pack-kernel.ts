@@ -7,8 +7,11 @@ import { scanKernel } from './scan-kernel.ts';
 
 /** The memory for the keys: 32,768 of them, and their values and records. */
 const KEYS_BYTES = 5 * 1024 * 1024;
-/** The memory for the texts of an identity, or of a slot: an id and the hashed form of a key. */
-const WORK_BYTES = 8 * 1024;
+/**
+ * The memory for the texts of a group of 16 rows that are hashed: identities and the values of keys, or slots, which are an id
+ * and the hashed form of a key.
+ */
+const WORK_BYTES = 96 * 1024;
 /** The longest record of a key. A document with a longer one is read by the caller. */
 const RECORD_BYTES_MAX = 4096;
 const SEEN_BYTES = 40;

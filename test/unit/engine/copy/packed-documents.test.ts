@@ -195,14 +195,23 @@ test('packed documents: one has the derived property already -> it keeps its byt
 });
 
 /** A document that every path can take. */
-function plainDocument(n: number, { tenant = n % 7, lsn: at = n + 1, sizeBytes = 20 }: Plain): string {
-  return `{"id":"order-${n}","a":"device-${n % 5}","b":"tenant-${tenant}","text":"${'z'.repeat(sizeBytes)}","_rid":"r${n}","_self":"s","_etag":"\\"${n}\\"","_attachments":"a/","_ts":1,"_lsn":${at}}`;
+function plainDocument(n: number, how: Plain): string {
+  const {
+    tenant = n % 7,
+    lsn: at = n + 1,
+    sizeBytes = 20,
+    id = `order-${n}`,
+    device = `device-${n % 5}`,
+  } = how;
+  return `{"id":"${id}","a":"${device}","b":"tenant-${tenant}","text":"${'z'.repeat(sizeBytes)}","_rid":"r${n}","_self":"s","_etag":"\\"${n}\\"","_attachments":"a/","_ts":1,"_lsn":${at}}`;
 }
 
 interface Plain {
-  readonly tenant?: number;
+  readonly tenant?: number | string;
   readonly lsn?: number;
   readonly sizeBytes?: number;
+  readonly id?: string;
+  readonly device?: string;
 }
 
 /** The segments of a page, as few buffers, which are compared faster than many. */
@@ -221,6 +230,22 @@ test.each<{
   readonly packed: 'all' | 'most' | 'none';
 }>([
   { is: 'one segment', documents: 256, packed: 'all' },
+  { is: 'a group of the kernel, but one document', documents: 15, packed: 'all' },
+  { is: 'a group of the kernel', documents: 16, packed: 'all' },
+  { is: 'a group of the kernel, and one document', documents: 17, packed: 'all' },
+  {
+    is: 'ids and keys as long as they can be in a group',
+    documents: 32,
+    each: (n) => ({ id: `${n}`.padEnd(1023, 'i'), device: 'd'.repeat(3060), tenant: '9'.repeat(246) }),
+    packed: 'all',
+  },
+  {
+    is: 'ids and keys too long for a group now and then',
+    documents: 70,
+    each: (n) =>
+      n % 3 === 0 ? { device: 'd'.repeat(4090) } : n % 7 === 0 ? { tenant: '9'.repeat(250) } : {},
+    packed: 'most',
+  },
   { is: 'four segments', documents: 1000, packed: 'all' },
   {
     is: 'LSNs too far apart for one segment',
