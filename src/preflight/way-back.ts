@@ -3,6 +3,8 @@
  * nothing is changed; and everything that would make a return impossible is found and named at once.
  */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import type { Wait } from '../cosmos/load/retry.ts';
+import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
 import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
@@ -11,8 +13,10 @@ import { swapWords } from '../spec/turns/swapped-sides.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { DeleteMode } from '../state/migration.ts';
-import type { LetterStore } from '../state/dead-letters.ts';
+import type { Ledger } from '../state/ledger.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { deletesFor } from './delete-mode.ts';
+import { leftOut } from './left-out.ts';
 import type { Asking } from './occupied.ts';
 import { probe } from './permissions.ts';
 import type { InspectParts } from './inspect.ts';
@@ -31,7 +35,7 @@ const NAMED_MAX = 20;
 type WayBackParts = Pick<InspectParts, 'spec' | 'connections' | 'accounts'> & {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
-  readonly letters: Pick<LetterStore, 'leftOut'>;
+  readonly ledger: Pick<Ledger, 'letters' | 'rows' | 'tokens' | 'targetTokens'>;
   readonly asking: () => Asking;
 };
 
@@ -53,13 +57,13 @@ export async function checkWayBack(parts: WayBackParts): Promise<WayBack> {
   await attempt(async () => probe({ side: 'source', ...reach(parts, 'target') }));
   await attempt(async () => probe({ side: 'target', ...reach(parts, 'source') }));
   const found = await attempt(async () => deletesFor(spec, target, reach(parts, 'target')));
-  problems.push(...waivedProblems(parts), ...ttlProblems(parts));
+  problems.push(...(await waivedProblems(parts)), ...ttlProblems(parts));
   const [first] = problems;
   if (first !== undefined || found === undefined) {
     throw new NotReadyError('there would be no way back after this cutover', {
       problems,
       why: problems.map(({ message }) => message).join('; '),
-      hint: 'fix what is named, or run the cutover without --keep-source-for; nothing was stopped',
+      hint: `${problems.length === 1 ? first?.hint : 'fix what is named'}; or run the cutover without --keep-source-for (nothing was stopped)`,
     });
   }
   return {
@@ -79,17 +83,28 @@ function reach({ connections, accounts, asking, ...facts }: WayBackParts, side: 
  * Documents that the operator gave up are in the source alone. On the way back they would look like documents that another
  * process has written there.
  */
-function waivedProblems({ letters }: WayBackParts): Problem[] {
-  const { count, first } = letters.leftOut(NAMED_MAX);
+async function waivedProblems(parts: WayBackParts): Promise<Problem[]> {
+  const { spec, source, target, accounts, ledger, asking } = parts;
+  const { clock, signal, patience, ...waiting } = asking();
+  const open = async (is: SideName): Promise<Side> => {
+    const budget = is === 'source' ? spec.sourceBudget : spec.targetBudget;
+    const onWait = (wait: Wait): void => patience.report(wait);
+    const facts = parts[is];
+    return openSide(is, { account: accounts[is], facts, budget, onWait, clock, ...waiting }, signal);
+  };
+  const rekey = rekeyOptionsOf(spec, source, target);
+  const { count, first } = await leftOut({ ledger, open, rekey, clock, signal }, NAMED_MAX);
   if (count === 0) return [];
   const named = first.map(({ id, sourceKey, reason }) => `${id} of ${sourceKey} (${reason})`).join(', ');
   const more = count > first.length ? ` and ${formatCount(count - first.length)} more` : '';
+  const [are, their, each] =
+    count === 1 ? ['is', 'its dead letter was', 'it'] : ['are', 'their dead letters were', 'each of them'];
   return [
     {
       from: '--keep-source-for',
-      message: `${pluralize(count, 'document')} of the source ${count === 1 ? 'has' : 'have'} no copy in the target, because the dead letters were discarded: ${named}${more}`,
+      message: `${pluralize(count, 'document')} ${are} in the source, but not in the target, because ${their} discarded: ${named}${more}`,
       why: 'on the way back cosmig cannot distinguish them from documents that another process has written',
-      hint: 'delete or fix these documents in the source (cosmig dead-letters list --state discarded), and let cosmig tail replicate that',
+      hint: `delete ${each} in the source, or change it there so that cosmig tail can move it, and run the same cutover again`,
     },
   ];
 }

@@ -126,18 +126,6 @@ export class LetterStore {
       newest: database.prepare<[number], Columns>(
         `SELECT * FROM dead_letters WHERE ${open} ORDER BY number DESC LIMIT ?`,
       ),
-      // Of several letters of a document, max() takes the columns of the newest.
-      leftOut: database.prepare<[number], Columns>(
-        `SELECT dead_letters.*, max(number) FROM dead_letters JOIN documents USING (identity)
-         WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'
-         GROUP BY identity ORDER BY number LIMIT ?`,
-      ),
-      leftOutCount: database
-        .prepare<[], number>(
-          `SELECT count(DISTINCT identity) FROM dead_letters JOIN documents USING (identity)
-           WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'`,
-        )
-        .pluck(),
       discardAll: database.prepare(
         `UPDATE dead_letters SET state = 'discarded', updated_at_ms = @atMs WHERE reason = @reason AND ${open}`,
       ),
@@ -233,17 +221,6 @@ export class LetterStore {
     }
   }
 
-  /**
-   * Returns the documents that are not in the target because the operator has discarded their letters, by their newest
-   * letters, and how many there are. Those that were moved or deleted since are not among them.
-   */
-  leftOut(limit: number): { readonly count: number; readonly first: readonly Letter[] } {
-    return this.#transactions.read(() => ({
-      count: this.#sql.leftOutCount.get() ?? 0,
-      first: this.#sql.leftOut.all(limit).map(parseLetter),
-    }));
-  }
-
   openCount(): number {
     return this.#sql.openCount.get() ?? 0;
   }
@@ -260,6 +237,15 @@ export class LetterStore {
     const row = this.#transactions.read(get);
     return row === undefined ? null : parseLetter(row);
   }
+}
+
+/** Returns the levels of a key, from the JSON array that a letter has of it. A level that is missing is `{}` there. */
+export function keyLevels(json: string): KeyComponent[] {
+  const levels: unknown = JSON.parse(json);
+  return (Array.isArray(levels) ? levels : []).map((level: unknown) => {
+    if (typeof level === 'string' || typeof level === 'number' || typeof level === 'boolean') return level;
+    return level === null ? null : undefined;
+  });
 }
 
 function parseLetter(row: Columns): Letter {

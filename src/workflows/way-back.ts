@@ -66,7 +66,7 @@ function checkFor(parts: RunParts, forMs: number): Check {
       accounts,
       source,
       target: must(target, 'a migration that has passed the gate has its target'),
-      letters: ledger.letters,
+      ledger,
       asking: () => ({ clock, random, signal, timeoutMs, patience: inspectionCall(call).patience }),
     });
     for (const note of notes) say(note);

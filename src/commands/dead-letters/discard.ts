@@ -41,7 +41,9 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
   summary: 'accept that these documents will not be migrated',
   description:
     'Removes a dead letter from the open ones: you accept that its document will not be in the target. Nothing is moved ' +
-    'or deleted, and the decision stays in the ledger. If the document changes in the source later, the change is moved.',
+    'or deleted, and the decision stays in the ledger. If the document changes in the source later, the change is moved. ' +
+    'A cutover with --keep-source-for refuses while a discarded document is in the source and not in the target. ' +
+    'No other run may hold the ledger: stop cosmig tail with Ctrl-C before, and start it again afterwards.',
   examples: [
     { line: 'cosmig dead-letters discard 12', purpose: 'one of them' },
     { line: 'cosmig dead-letters discard --all --reason too-large --yes', purpose: 'all of one reason' },

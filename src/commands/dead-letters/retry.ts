@@ -15,7 +15,8 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
   summary: 'try one or all of them again, after fixing the documents',
   description:
     'Reads the documents of open dead letters from the source and moves them. A letter is closed when its document has ' +
-    'been moved, or was deleted in the source. No other run may hold the ledger. Ends with exit code 5 while letters are open.',
+    'been moved, or was deleted in the source. No other run may hold the ledger: stop cosmig tail with Ctrl-C before, and ' +
+    'start it again afterwards; a tail that runs moves a fixed document by itself. Ends with exit code 5 while letters are open.',
   examples: [
     { line: 'cosmig dead-letters retry 12', purpose: 'one of them' },
     { line: 'cosmig dead-letters retry --all', purpose: 'every open one' },

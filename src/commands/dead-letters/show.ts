@@ -84,9 +84,10 @@ async function readFromSource(
     });
   }
   const { connect } = await import('../../cosmos/account/client.ts');
+  const { keyLevels } = await import('../../state/dead-letters.ts');
   const { readDocument } = await import('../../cosmos/container/read-document.ts');
   using account = await connect(source, { signal, clock });
-  const wanted = { name: containerFrom(pinned.source), key: keyFrom(key), id: Buffer.from(id) };
+  const wanted = { name: containerFrom(pinned.source), key: keyLevels(key), id: Buffer.from(id) };
   const document = await readDocument(account, wanted, {
     clock,
     random: systemRandom,
@@ -102,14 +103,5 @@ function containerFrom(pinned: string): ContainerName {
   throw new NotReadyError('the ledger does not name the source container', {
     why: name.why,
     hint: 'restore the ledger from a backup, or look for the document in the source yourself',
-  });
-}
-
-/** Returns the levels of a key, from the JSON that a letter holds. */
-function keyFrom(json: string): Array<string | number | boolean | null | undefined> {
-  const levels: unknown = JSON.parse(json);
-  return (Array.isArray(levels) ? levels : []).map((level: unknown) => {
-    if (typeof level === 'string' || typeof level === 'number' || typeof level === 'boolean') return level;
-    return level === null ? null : undefined;
   });
 }

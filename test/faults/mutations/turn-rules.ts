@@ -8,6 +8,7 @@ const PUT = 'src/engine/apply/put-in-slot.ts';
 const BEGIN = 'src/engine/turn/begin-turn.ts';
 const SEARCH = 'src/engine/turn/strangers.ts';
 const WAY_BACK = 'src/workflows/way-back.ts';
+const LEFT_OUT = 'src/preflight/left-out.ts';
 
 export const TURN_RULES: readonly Rule[] = [
   {
@@ -40,16 +41,25 @@ export const TURN_RULES: readonly Rule[] = [
     name: 'corrected-documents-count-as-left-out',
     edits: [
       {
-        file: 'src/state/dead-letters.ts',
-        find: `.prepare<[], number>(
-          \`SELECT count(DISTINCT identity) FROM dead_letters JOIN documents USING (identity)
-           WHERE dead_letters.state = 'discarded' AND documents.state = 'quarantined'\`,
-        )`,
-        replace: `.prepare<[], number>("SELECT count(*) FROM dead_letters WHERE state = 'discarded'")`,
+        file: LEFT_OUT,
+        find: "row?.state !== 'quarantined' || seen.has(name)",
+        replace: 'row === null || seen.has(name)',
       },
     ],
     test: 'test/integration/turns/left-out.test.ts',
     by: 'dead letters were discarded',
+  },
+  {
+    name: 'deleted-documents-count-as-left-out',
+    edits: [{ file: LEFT_OUT, find: "answers[at]?.value !== 'gone'", replace: 'at >= 0' }],
+    test: 'test/integration/turns/discarded.test.ts',
+    by: 'gone from the source, or in the target',
+  },
+  {
+    name: 'documents-of-the-target-count-as-left-out',
+    edits: [{ file: LEFT_OUT, find: 'found.equals(one.letter.identity)', replace: 'found.length === 0' }],
+    test: 'test/integration/turns/discarded.test.ts',
+    by: 'gone from the source, or in the target',
   },
   {
     name: 'changed-copy-is-deleted',
