@@ -14,6 +14,7 @@ import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 import { ProgressRecord } from './progress-record.ts';
+import { LastVerdictRecord } from './last-verdict.ts';
 import { SpreadRecord } from './spread.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
@@ -109,6 +110,7 @@ export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly progress: ProgressRecord;
   readonly spread: SpreadRecord;
+  readonly verdict: LastVerdictRecord;
   readonly #database: Database;
   /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
@@ -126,6 +128,7 @@ export class VerifyStore {
     this.candidates = new CandidateStore(database, this.#transactions);
     this.progress = new ProgressRecord(database, this.#transactions);
     this.spread = new SpreadRecord(database, this.#transactions);
+    this.verdict = new LastVerdictRecord(database, this.#transactions);
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
@@ -362,14 +365,11 @@ export class VerifyStore {
     this.#chunksEnd = 0;
   }
 
-  /**
-   * Forgets everything, because the file has lost durable changes: its proof may be one that a later comparison has
-   * refuted.
-   */
+  /** Forgets everything: the file has lost durable changes, so a later comparison may have refuted its proof. */
   #startAgain(): void {
     this.#transactions.durable(() => {
       this.#forget();
-      this.#sql.disprove.run();
+      this.#database.exec('DELETE FROM proofs; DELETE FROM last_verdict');
     });
     this.#dropChunks();
     this.#mark?.reset(changeCount(this.#database));

@@ -12,6 +12,7 @@ import type { ProofBasis } from '../state/journal.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/recheck/candidate-store.ts';
 import { parseKey } from '../verify/document-name.ts';
+import { describeVoid, lastVerdict } from '../verify/last-verdict.ts';
 import { readMsOf, VerifyStore, verifyPath } from '../verify/store.ts';
 import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
 import { verify, type VerifyProgress } from '../verify/verify.ts';
@@ -41,6 +42,17 @@ export function lastCleanComparison(spec: MigrationSpec): CleanComparison | null
   const proof = VerifyStore.lastProof(path);
   if (proof?.fingerprint !== fingerprint(spec)) return null;
   return { atMs: proof.atMs, readMs: readMsOf(proof) };
+}
+
+/** Throws if there is no clean comparison because the last one has found differences. */
+export function refuseDifferences(spec: MigrationSpec): void {
+  const last = lastVerdict(verifyPath(spec.ledger));
+  const why = last === null || last.fingerprint !== fingerprint(spec) ? null : describeVoid(last);
+  if (why === null) return;
+  throw new NotReadyError('no clean verification on record', {
+    why,
+    hint: 'stop cosmig tail if it runs; cosmig verify --repair fixes the differences and compares again; then run cosmig cutover',
+  });
 }
 
 /**

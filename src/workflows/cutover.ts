@@ -8,7 +8,13 @@ import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
 import type { Changeable } from '../cosmos/container/update.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { VerifyProgress } from '../verify/verify.ts';
-import { compareForCutover, lastCleanComparison, lockOutVerify, type CleanComparison } from './compare.ts';
+import {
+  compareForCutover,
+  lastCleanComparison,
+  lockOutVerify,
+  refuseDifferences,
+  type CleanComparison,
+} from './compare.ts';
 import { makeLikeSource } from './target-settings.ts';
 import { ttlChanges, wayBack } from './way-back.ts';
 
@@ -44,7 +50,8 @@ export async function cutOverWithProof(
       applySettings: async (names, signal) => makeLikeSource(parts, names, signal),
       lastCleanMs: () => {
         clean = lastCleanComparison(spec);
-        if (clean !== null) lock = lockOutVerify(spec);
+        if (clean === null) refuseDifferences(spec);
+        else lock = lockOutVerify(spec);
         return clean?.atMs ?? null;
       },
       compareAllMs: () => clean?.readMs ?? null,

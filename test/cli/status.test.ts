@@ -9,6 +9,7 @@ import type { NewLease } from '../../src/state/leases.ts';
 import type { Phase } from '../../src/state/migration.ts';
 import { REASONS, type Reason } from '../../src/state/dead-letters.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
+import { NO_DIFFERENCES } from '../../src/verify/verdict.ts';
 import { VirtualClock } from '../helpers/clock.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import {
@@ -186,6 +187,7 @@ describe('status during a run', () => {
       running: { pid: 4711, since: '2026-01-01T00:00:00.000Z' },
       seen: null,
       proof: null,
+      lastComparison: null,
       verifying: false,
       wayBack: null,
       cutover: null,
@@ -580,6 +582,53 @@ describe('status: progress and proof', () => {
       store.disprove();
     }
     expect(unwrapped((await ask(path)).stdout)).toMatch(unproven);
+  });
+
+  test('differences were found -> what they make void, and what fixes them', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    ledger.leases.begin([newLease({ phase: 'tail' })]);
+    ledger.migration.enter({ phase: 'tailing', why: null }, 1);
+    const run = ledger.runs.begin({ command: 'verify --repair', pid: 1, nowMs: LOOK_MS - 3 * MINUTE_MS });
+    ledger.runs.end(run, { outcome: 'done', why: null, nowMs: LOOK_MS - 2 * MINUTE_MS });
+    const { fingerprint } = ledger.migration.read();
+    ledger.close();
+    {
+      using store = VerifyStore.open(verifyPath(path));
+      const found = { equal: false, differences: { ...NO_DIFFERENCES, extra: 3 } };
+      const proofMs = LOOK_MS - 2 * MINUTE_MS;
+      store.verdict.put(found, { atMs: LOOK_MS - MINUTE_MS - 1, fingerprint, proofMs });
+      // A second comparison that finds them again.
+      store.verdict.put(found, { atMs: LOOK_MS - MINUTE_MS, fingerprint, proofMs: null });
+    }
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(
+      /^proof +none: the comparison of 2026-01-01 01:29:00Z found 3 differences \(3 extra\), which makes the proof of 2026-01-01 01:28:00Z void$/m,
+    );
+    expect(stdout).toMatch(
+      /^last run +cosmig verify ended 2026-01-01 01:29:00Z \(1 min ago\): it found differences$/m,
+    );
+    const fixes = 'cosmig verify --repair fixes the differences that the last comparison found';
+    expect(stdout).toMatch(new RegExp(`^next +${fixes}, and compares again$`, 'm'));
+    expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
+      proof: null,
+      lastComparison: {
+        at: '2026-01-01T01:29:00.000Z',
+        equal: false,
+        differences: { missing: 0, extra: 3, different: 0, wrongSlot: 0 },
+        voids: '2026-01-01T01:28:00.000Z',
+      },
+    });
+    const page = join(dirname(path), 'page.html');
+    await ask(path, '--report', page);
+    const shown = readFileSync(page, 'utf8');
+    expect(shown).toContain('There is no proof: the comparison of 2026-01-01 01:29:00Z found 3 differences');
+    expect(shown).toContain('<h1>The last comparison found differences</h1>');
+    expect(shown).toContain('run cosmig verify --repair');
+    using running = openLedger(path);
+    running.runs.begin({ command: 'tail', pid: 1, nowMs: LOOK_MS });
+    const during = unwrapped((await ask(path)).stdout);
+    expect(during).toMatch(new RegExp(`^next +stop cosmig tail with Ctrl-C; then ${fixes}`, 'm'));
   });
 });
 

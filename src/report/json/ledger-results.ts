@@ -2,7 +2,7 @@
  * The schemas of the JSON that `cosmig status` and the `cosmig dead-letters` commands print with `--json`. These
  * commands read the ledger or record a decision in it, and start no run.
  */
-import { MIGRATION, phase, deletes, DOCUMENTS, RANGE } from './run-results.ts';
+import { MIGRATION, phase, deletes, DIFFERENCES, DOCUMENTS, RANGE } from './run-results.ts';
 import * as is from './schema.ts';
 
 const RUN_STATUS = is.object({
@@ -80,6 +80,17 @@ export const STATUS = is.object({
     ),
   ),
   proof: is.nullable(is.object({ at: is.time() }, 'when a whole comparison last found both sides equal')),
+  lastComparison: is.nullable(
+    is.object(
+      {
+        at: is.time('when it ended'),
+        equal: is.nullable(is.flag('null: not proven')),
+        differences: DIFFERENCES,
+        voids: is.nullable(is.time('when the proof was made that these differences make void')),
+      },
+      'what the last comparison of documents has found, with these settings',
+    ),
+  ),
   verifying: is.flag('a cosmig verify is running'),
   cutover: is.nullable(CUTOVER_STATUS),
   wayBack: is.nullable(

@@ -188,6 +188,16 @@ const SAMPLE = is.object({
 const COUNTED_RANGE = is.object({ id: is.text(), min: is.text(), max: is.text(), documents: is.whole() });
 const level = is.oneOf(['count', 'digest']);
 
+export const DIFFERENCES = is.object(
+  {
+    missing: is.whole('not in the target'),
+    extra: is.whole('only in the target'),
+    different: is.whole('with other content'),
+    wrongSlot: is.whole('under another key'),
+  },
+  'confirmed differences',
+);
+
 export const VERIFY_RESULT = is.object({
   command: is.constant('verify'),
   migration: MIGRATION,
@@ -195,15 +205,7 @@ export const VERIFY_RESULT = is.object({
   equal: is.nullable(is.flag('null: not proven')),
   source: is.object({ count: is.whole() }),
   target: is.object({ count: is.whole() }),
-  differences: is.object(
-    {
-      missing: is.whole('not in the target'),
-      extra: is.whole('only in the target'),
-      different: is.whole('with other content'),
-      wrongSlot: is.whole('under another key'),
-    },
-    'confirmed differences',
-  ),
+  differences: DIFFERENCES,
   repaired: is.optional(
     is.object(
       { written: is.whole(), deleted: is.whole() },

@@ -4,6 +4,7 @@ import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { Ledger } from '../../state/ledger.ts';
 import { readOverviewAnd } from '../../state/reading/overview.ts';
 import { readTurns, type TurnState } from '../../state/turns/chain.ts';
+import { lastVerdict } from '../../verify/last-verdict.ts';
 import { comparedFromMs, readMsOf, VerifyStore, verifyPath } from '../../verify/store.ts';
 import { buildStatus, type Status } from './status-data.ts';
 import type { Turns } from './way-back.ts';
@@ -15,6 +16,7 @@ export function readStatus(ledger: string, number: number, nowMs: number): Statu
   const { overview, more: history } = readOverviewAnd(path, (one) => one.history.all());
   return buildStatus(path, overview, {
     lastProof: provenIn(verified),
+    lastVerdict: lastVerdict(verified),
     isVerifying: VerifyStore.isInUse(verified),
     turns: turnsOf(readTurns(ledger), number),
     history,

@@ -4,7 +4,10 @@
  */
 import { formatCounts, pluralize } from '../../lib/counting.ts';
 import type { Overview } from '../../state/reading/overview.ts';
+import { whyVoid } from './last-comparison.ts';
 import type { RangeStatus, Status } from './status-data.ts';
+
+const FIXES = 'fixes the differences that the last comparison found, and compares again';
 
 type Known = Omit<Status, 'next' | 'wayBack'>;
 
@@ -44,6 +47,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   const stopped = mayBeStopped(status) ? 'make sure that writers can write to the source again; ' : '';
   if (open > 0)
     return `${stopped}see cosmig dead-letters list, fix the documents in the source, then run cosmig dead-letters retry --all`;
+  if (whyVoid(status) !== null) return `${stopped}cosmig verify --repair ${FIXES}`;
   const after =
     proof === null
       ? 'run cosmig verify meanwhile to compare both sides'
@@ -78,8 +82,14 @@ function adviseCommitted({ cutover }: Known): string {
   return steps.length > 0 ? steps.join('; ') : NOTHING_LEFT;
 }
 
-function adviseWhileRunning({ phase, proof, deadLetters }: Known): string {
+function adviseWhileRunning(status: Known): string {
+  const { phase, proof, deadLetters, lastRun } = status;
   if (phase !== 'tailing') return 'wait for the run to finish';
+  // A repair that is in progress runs the tail itself, and is named by the last run.
+  if (whyVoid(status) !== null)
+    return lastRun?.command === 'tail'
+      ? `stop cosmig tail with Ctrl-C; then cosmig verify --repair ${FIXES}`
+      : 'wait for the run to finish';
   // A tail does not end by itself.
   if (deadLetters.open > 0)
     return 'keep cosmig tail running, and fix the documents of dead letters in the source: the tail then applies them';

@@ -5,9 +5,11 @@ import { migrationName } from '../../spec/migration-name.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Overview } from '../../state/reading/overview.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
+import type { LastVerdict } from '../../verify/last-verdict.ts';
 import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
+import { comparisonOf } from './last-comparison.ts';
 import { adviseNext } from './status-advice.ts';
 import { adviseWayBack, hasEnded, wayBackOf, type Turns, type Unsafe } from './way-back.ts';
 
@@ -27,6 +29,8 @@ interface Proven {
 
 interface StatusParts {
   readonly lastProof: Proven | null;
+  /** What the last comparison has found; absent: not shown. */
+  readonly lastVerdict?: LastVerdict | null;
   readonly isVerifying: boolean;
   /** The turns of the migration; absent: the way back is not shown. */
   readonly turns?: Turns | null;
@@ -38,7 +42,7 @@ interface StatusParts {
 export function buildStatus(
   ledger: string,
   overview: Overview,
-  { lastProof, isVerifying, turns = null, history = [], nowMs = 0 }: StatusParts,
+  { lastProof, lastVerdict = null, isVerifying, turns = null, history = [], nowMs = 0 }: StatusParts,
 ): Status {
   const { migration, leases, counters } = overview;
   const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
@@ -75,6 +79,7 @@ export function buildStatus(
     running: runningOf(overview),
     seen: seenOf(overview),
     proof,
+    lastComparison: lastVerdict?.fingerprint === migration.fingerprint ? comparisonOf(lastVerdict) : null,
     // A cutover compares both sides itself. Such a comparison is shown as part of the cutover, not as a verify.
     verifying: isVerifying && !(overview.isRunning && isSwitch(overview.lastRun?.command)),
     cutover: cutoverOf(overview),

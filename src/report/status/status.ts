@@ -14,6 +14,7 @@ import {
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
+import { comparedLast, whyVoid } from './last-comparison.ts';
 import type { Status } from './status-data.ts';
 import { hasEnded, wayBackRows } from './way-back.ts';
 
@@ -69,8 +70,13 @@ function runningText({ running, lastRun }: Status, nowMs: number): string {
   return `${lastRun.command} since ${formatTime(sinceMs)} (${formatAge(nowMs - sinceMs)}), process ${running.pid}`;
 }
 
-function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): TextRow[] {
+function lastRunRows(status: Status, nowMs: number): TextRow[] {
+  const { lastRun, running, seen } = status;
   if (running !== null) return [];
+  // A comparison takes no lock of the ledger, and leaves no run in it.
+  const compared = comparedLast(status);
+  if (compared !== null)
+    return [['last run', `cosmig verify ended ${ago(compared.at, nowMs)}: ${compared.how}`]];
   if (lastRun === null) return [['last run', 'none']];
   const { command, began, ended, outcome, why } = lastRun;
   if (ended !== null) {
@@ -159,11 +165,14 @@ function deletesText({ deletes, ranges }: Status): string {
   return `${deletes}: the feed of ${pluralize(unswept, 'range')} has lost deletes or renames; the documents stay in the target until both sides are compared`;
 }
 
-function proofText({ proof, verifying }: Status, nowMs: number): string {
-  if (proof === null)
-    return verifying
-      ? 'none; a cosmig verify is running'
-      : 'none; a cosmig verify that finds both sides equal makes one';
+function proofText(status: Status, nowMs: number): string {
+  const { proof, verifying } = status;
+  if (proof === null) {
+    const why = whyVoid(status);
+    const none = why === null ? 'none' : `none: ${why}`;
+    if (verifying) return `${none}; a cosmig verify is running`;
+    return why === null ? 'none; a cosmig verify that finds both sides equal makes one' : none;
+  }
   const last = `both sides were equal ${ago(proof.at, nowMs)}`;
   return verifying ? `${last}; a cosmig verify is running` : last;
 }

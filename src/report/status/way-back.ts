@@ -10,6 +10,7 @@ import { formatAge, formatDuration, formatTime, formatTimeLeft, isoTime, type Te
 import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { paceNow } from '../watch/rates/pace.ts';
+import { whyVoid } from './last-comparison.ts';
 import { NOTHING_LEFT_BACK } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 import { stopEstimateOf, type LastComparison } from './stop-estimate.ts';
@@ -134,7 +135,7 @@ function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string
   if (phase === 'committed') return ['it was used already'];
   if (phase === 'new' || phase === 'copying') reasons.push('cosmig tail has not found all documents yet');
   if (deadLetters.open > 0) reasons.push(`${pluralize(deadLetters.open, 'dead letter')} must be resolved`);
-  if (proof === null) reasons.push('no clean cosmig verify is on record');
+  if (proof === null) reasons.push(whyVoid(status) ?? 'no clean cosmig verify is on record');
   else if (nowMs - Date.parse(proof.at) > PROOF_AGE_MAX_MS)
     reasons.push('the last clean cosmig verify is more than a day old');
   const restedMs = seen === null ? Infinity : nowMs - Date.parse(seen.at);

@@ -2,6 +2,7 @@
 import { formatCount } from '../../lib/counting.ts';
 import type { StepReport } from '../../state/runs.ts';
 import { formatDuration } from '../format.ts';
+import { whyVoid } from '../status/last-comparison.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 import { stepText } from './words.ts';
@@ -65,7 +66,8 @@ function gate(facts: MigrationFacts): Condition[] {
     {
       name: 'a comparison has found both sides equal',
       is: proof === null ? 'open' : 'met',
-      note: proof === null ? 'run cosmig verify' : '',
+      note:
+        proof !== null ? '' : whyVoid(status) === null ? 'run cosmig verify' : 'run cosmig verify --repair',
     },
     {
       name: 'no dead letter is open',

@@ -12,6 +12,7 @@ import type { JournalEntry } from '../../state/journal.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
 import { isSwitch, type RunReport } from '../../state/runs.ts';
+import { lastVerdict } from '../../verify/last-verdict.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
@@ -129,6 +130,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
   const spread = lastSpread(verified);
   const status = buildStatus(ledgerPath, overview, {
     lastProof,
+    lastVerdict: lastVerdict(verified),
     isVerifying,
     turns,
     history: more.history,

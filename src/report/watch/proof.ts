@@ -1,6 +1,7 @@
 /** The proof: the comparison that runs now, and when both sides were last found equal. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatPercent, formatTime } from '../format.ts';
+import { whyVoid } from '../status/last-comparison.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import type { MigrationFacts } from './facts.ts';
@@ -10,10 +11,13 @@ export function proof(facts: MigrationFacts): Markup {
   const { status, comparing, atMs } = facts;
   // The comparison of a cutover holds its file until the cutover ends.
   const isDecided = status.phase === 'proven' || status.phase === 'committed';
+  const why = whyVoid(status);
   const last =
-    status.proof === null
-      ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
-      : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
+    why !== null
+      ? markup`<p class="verdict caution">There is no proof: ${why}.</p><p class="note">While cosmig tail does not run, cosmig verify --repair fixes the differences and compares again.</p>`
+      : status.proof === null
+        ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
+        : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
   const isDue = status.ranges.some(({ sweepPending }) => sweepPending) && !isDecided;
   const due = isDue
     ? markup`<p class="caution">Deletes may have been missed. A full cosmig verify finds them; without it a cutover compares every document while writers are stopped.</p>`

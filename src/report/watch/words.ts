@@ -5,6 +5,7 @@ import { isSwitch } from '../../state/runs.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
 import { hasEnded } from '../status/way-back.ts';
+import { whyVoid } from '../status/last-comparison.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
 import { isReporting, type Facts, type MigrationFacts, type NothingToShow } from './facts.ts';
@@ -173,6 +174,8 @@ function idleHeadline(facts: MigrationFacts): Headline {
       detail: `${why === null ? failure : asSentence(why)} ${detail}`,
       mood: 'alarm',
     };
+  if (whyVoid(status) !== null)
+    return { title: 'The last comparison found differences', detail, mood: 'wait' };
   return { title: `No run since ${endedText}`, detail, mood: deadLetters.open > 0 ? 'wait' : 'idle' };
 }
 

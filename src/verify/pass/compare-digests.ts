@@ -94,12 +94,18 @@ function keep(
 ): Verdict {
   const { equal, details, source, target } = verdict;
   const knowsHidden = store.begun()?.knowsHidden === true;
-  // The end is recorded before the report, which takes time if many documents differ.
-  if (equal === false) {
-    if (details.extent === 'changes') store.end();
-    else store.disprove();
-  }
   const atMs = clock.now();
+  const isVoid = equal === false && details.extent !== 'changes';
+  const proof = store.proof();
+  // Recorded before a proof is deleted: after a crash in between, the proof still counts.
+  store.verdict.put(verdict, {
+    atMs,
+    fingerprint: print,
+    proofMs: isVoid && proof?.fingerprint === print ? proof.atMs : null,
+  });
+  // The end is recorded before the report, which takes time if many documents differ.
+  if (isVoid) store.disprove();
+  else if (equal === false) store.end();
   if (equal === true)
     store.end({
       atMs,

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Move } from '../../../helpers/migration/move.ts';
 import { cosmig, start, typed } from '../../../helpers/migration/typed.ts';
+import { lastVerdict } from '../../../../src/verify/last-verdict.ts';
+import { verifyPath } from '../../../../src/verify/store.ts';
 
 test('cutover command: copy, verify, repair, cutover -> the target is in use', async () => {
   await using move = await Move.open();
@@ -192,8 +194,11 @@ test('cutover command: verify found differences -> earlier clean verifies no lon
   const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
   const refused = await cosmig(move, ...cutover);
   expect(refused.code).toBe(3);
-  expect(refused.stderr).toContain('no clean verification on record');
+  expect(refused.stderr).toMatch(
+    /no clean verification on record\n {2}why {2}the comparison of \S+ \S+Z found 2 differences \(1 missing, 1 extra\), which makes the proof of \S+ \S+Z void\n {2}now {2}stop cosmig tail if it runs; cosmig verify --repair /,
+  );
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
+  expect(lastVerdict(verifyPath(move.ledgerPath))).toMatchObject({ equal: true, voidedMs: null });
   expect((await cosmig(move, ...cutover)).code).toBe(0);
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
   // The application writes to the target now: a repair would be refused, and no tail runs.
