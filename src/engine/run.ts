@@ -108,22 +108,28 @@ export async function retryLetters(
 
 /**
  * Catches up with the source, then repairs documents that a comparison has found to differ. Returns how many the repair
- * has written and deleted.
+ * has written and deleted, and the ids of those that it has deleted.
  */
 export async function repairAll(
   parts: RunParts,
   suspects: readonly Suspect[],
-): Promise<Readonly<Record<'written' | 'deleted', number>>> {
+): Promise<Readonly<Record<'written' | 'deleted', number>> & { readonly deletedIds: readonly string[] }> {
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) => {
     let before = { written: 0, deleted: 0 };
+    let deletedIds: readonly string[] = [];
     const all = { ...parts, ...prepared, accounts, overwrites: true };
     const { documents } = await work('catch-up', all, async (leases) => {
       await runLeases('catch-up', leases);
       const { tally } = leases.context;
       before = { written: tally.get('documentsWritten'), deleted: tally.get('documentsDeleted') };
-      await repairEach(leases.context, suspects, leases.reading);
+      const deleted = await repairEach(leases.context, suspects, leases.reading);
+      deletedIds = deleted.map(([id]) => id ?? '""');
     });
-    return { written: documents.written - before.written, deleted: documents.deleted - before.deleted };
+    return {
+      written: documents.written - before.written,
+      deleted: documents.deleted - before.deleted,
+      deletedIds,
+    };
   });
 }
 

@@ -50,6 +50,6 @@ export const NEXT: Readonly<Record<Reason, string>> = {
   'foreign-document':
     'another process wrote a document with its key and id to the target: delete that one, then retry',
   'changed-by-others':
-    'another process changed or deleted its copy: stop that process, then run verify with --repair, which replaces what it wrote',
+    'another process changed or deleted its copy: stop that process, then run verify with --repair, which overwrites what it changed and deletes what it created; copy it first if you need it',
   rejected: 'see why the target refused it, fix that, then retry',
 };

@@ -33,8 +33,13 @@ export function unfinishedJson(
 
 function repairedRows({ repaired }: Verdict): TextRow[] {
   if (repaired === undefined) return [];
-  const { written, deleted } = repaired;
-  return [['repaired', `${pluralize(written, 'document')} written, ${formatCount(deleted)} removed`]];
+  const { written, deleted, deletedIds } = repaired;
+  const more = deleted > deletedIds.length ? ', ...' : '';
+  const named = deletedIds.length === 0 ? '' : `: ${deletedIds.join(', ')}${more}`;
+  return wrapRow([
+    'repaired',
+    `${pluralize(written, 'document')} written, ${formatCount(deleted)} removed${named}`,
+  ]);
 }
 
 /** Returns the result as text for people. */

@@ -34,7 +34,10 @@ export interface Verdict {
   readonly target: { readonly count: number };
   readonly differences: Readonly<Record<Kind, number>>;
   /** What the repairs before this verdict have written and deleted; absent: there was none. */
-  readonly repaired?: Readonly<Record<'written' | 'deleted', number>>;
+  readonly repaired?: Readonly<Record<'written' | 'deleted', number>> & {
+    /** The ids of some of the deleted documents, as JSON texts. */
+    readonly deletedIds: readonly string[];
+  };
   readonly inFlight: number;
   /** How many documents of each side have an integer beyond 2^53; absent: none, or not compared. */
   readonly longIntegers?: DocumentCounts;

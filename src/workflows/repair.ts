@@ -34,6 +34,8 @@ export function optionsOf(extent: Extent): Pick<VerifyParts, 'fresh' | 'again' |
  * repairs those, and each round leaves fewer.
  */
 const ROUNDS_MAX = 6;
+/** How many of the documents that were deleted are named. */
+const DELETED_IDS_MAX = 20;
 
 /**
  * Compares and repairs until both sides are equal or another round would not help. Returns the verdict of the last
@@ -56,7 +58,7 @@ export async function compareAndRepair(
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
   // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
-  const repaired = { written: 0, deleted: 0 };
+  const repaired = { written: 0, deleted: 0, deletedIds: [] as string[] };
   let hasRepaired = false;
   let before = '';
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -73,6 +75,7 @@ export async function compareAndRepair(
     const done = await repairAll(parts, suspects);
     repaired.written += done.written;
     repaired.deleted += done.deleted;
+    repaired.deletedIds.push(...done.deletedIds.slice(0, DELETED_IDS_MAX - repaired.deletedIds.length));
     hasRepaired = true;
     verdict = await compareWhileTailing(extent);
   }

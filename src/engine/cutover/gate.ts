@@ -147,7 +147,7 @@ async function refuseStrangers({ context, reading }: LeasesParts, comparedFromMs
   if (found.length === 0) return;
   throw new NotReadyError('another process has written to the target', {
     why: `${describeChanges(found)}; cosmig does not know whether this may be replaced`,
-    hint: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source; then this command again',
+    hint: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source: what that process created is deleted there, what it changed is overwritten; copy it first if you need it; then this command again',
   });
 }
 

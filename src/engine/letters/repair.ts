@@ -25,32 +25,38 @@ export interface Suspect {
 /** How many documents are repaired at the same time. */
 const AT_ONCE = 64;
 
-/** Repairs documents until `reading` is aborted. */
+/** Repairs documents until `reading` is aborted. Returns the names of those of which a copy was deleted. */
 export async function repairEach(
   context: RunContext,
   suspects: readonly Suspect[],
   reading: AbortSignal = context.signal,
-): Promise<void> {
+): Promise<ReadonlyArray<Suspect['name']>> {
+  const deleted: Array<Suspect['name']> = [];
   for (let at = 0; at < suspects.length && !reading.aborted; at += AT_ONCE) {
     context.signal.throwIfAborted();
     await group(context.signal, async (members) => {
       for (const suspect of suspects.slice(at, at + AT_ONCE))
-        members.start(async () => repair(context, suspect));
+        members.start(async () => {
+          if ((await repair(context, suspect)) === 'deleted') deleted.push(suspect.name);
+        });
     });
   }
+  return deleted;
 }
 
 /** Repairs one document, and commits the repair. */
-async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<void> {
+async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<'deleted' | 'kept'> {
   const identity = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
-  if (await isStranger(context, identity)) return;
+  if (await isStranger(context, identity)) return 'kept';
   const unit = await reapply(context, identity);
   // In a turn after the first one, what the ledger does not know there was written by another process.
   for (const key of context.checksCopies ? [] : seenAt) {
     const slot = { hash: hashOf(name[0] ?? null, key), key };
     await removeStray(context, unit, { identity, slot });
   }
+  const end = unit.counted('documentsDeleted') > 0 ? 'deleted' : 'kept';
   unit.commit(null);
+  return end;
 }
 
 /**

@@ -52,7 +52,7 @@ export async function searchForStrangers(
   ledger.searchedEnds.move(read, found, clock.now());
   for (const change of found) {
     log.warn(`another process has written to the ${targetSide.is}: ${describeChange(change)}`, {
-      now: 'stop that process, then run cosmig verify --repair: only that command replaces what it wrote',
+      now: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source: what that process created is deleted there, what it changed is overwritten; copy it first if you need it',
     });
   }
 }

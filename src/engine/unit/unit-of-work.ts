@@ -137,6 +137,11 @@ export class UnitOfWork {
     this.#counts.set(counter, (this.#counts.get(counter) ?? 0) + delta);
   }
 
+  /** Returns what the unit has counted so far. */
+  counted(counter: Counter): number {
+    return this.#counts.get(counter) ?? 0;
+  }
+
   // The methods below count the outcomes that are still missing. A unit for a single document does not use them.
 
   /** Sets how many documents the unit has. Called once, when the backlog has admitted them. */

@@ -208,7 +208,11 @@ export const VERIFY_RESULT = is.object({
   differences: DIFFERENCES,
   repaired: is.optional(
     is.object(
-      { written: is.whole(), deleted: is.whole() },
+      {
+        written: is.whole(),
+        deleted: is.whole(),
+        deletedIds: is.list(is.text('id as JSON text'), 'some of the deleted documents'),
+      },
       'documents that the repairs have written and deleted; absent: nothing was repaired',
     ),
   ),

@@ -37,7 +37,7 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
     ...(status.phase === 'committed' ? [] : [['deletes', deletesText(status)] as const]),
     ['proof', proofText(status, nowMs)],
     ...cutoverRows(status, nowMs, isBack ? 'rollback' : 'cutover'),
-    ...wayBackRows(status, nowMs),
+    ...wayBackRows(status, nowMs, isBack),
     [
       'ranges',
       ranges.length === 0 ? 'none yet' : `${formatCount(ranges.length)} (${describePhases(ranges)})`,

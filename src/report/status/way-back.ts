@@ -149,8 +149,13 @@ export function isAverageKnown({ began }: Pick<Status, 'began'>, nowMs: number):
   return nowMs - Date.parse(began) >= AVERAGE_MIN_MS;
 }
 
-/** Returns the rows of a way back. */
-export function wayBackRows(status: Status, nowMs: number): TextRow[] {
+/** Whether the way leads to the target of the migration: after a rollback, `cosmig cutover` uses it. */
+export function leadsForth({ leadsTo }: Pick<WayBackStatus, 'leadsTo'>, isBack: boolean): boolean {
+  return (leadsTo === 'target') !== isBack;
+}
+
+/** Returns the rows of a way back. `isBack`: the turn of the status leads back. */
+export function wayBackRows(status: Status, nowMs: number, isBack = false): TextRow[] {
   const { wayBack } = status;
   if (wayBack === null) return [];
   const { state, keptUntil, returnWouldSucceed, why, unsafe, isRepairable, leadsTo } = wayBack;
@@ -161,14 +166,16 @@ export function wayBackRows(status: Status, nowMs: number): TextRow[] {
     leftMs > 0
       ? `${formatTimeLeft(leftMs)} left`
       : `over for ${formatAge(-leftMs)}; end it with cosmig finish`;
-  const kept: TextRow = ['way back', `to the ${leadsTo}, until ${formatTime(untilMs)} (${time})`];
+  const isForth = leadsForth(wayBack, isBack);
+  const until = `until ${formatTime(untilMs)} (${time})`;
+  const kept: TextRow = isForth ? [`${leadsTo} kept`, until] : ['way back', `to the ${leadsTo}, ${until}`];
   if (state === 'prepared') return [kept];
   const safety: TextRow[] =
     state === 'rollback-unsafe'
       ? [
           [
             'NOT SAFE',
-            `${unsafe.join('; ')}; ${isRepairable ? 'cosmig verify --repair makes it safe again' : 'there is no return without a new copy'}`,
+            `${unsafe.join('; ')}; ${isRepairable ? 'cosmig verify --repair makes the target equal to the source, and then it is safe again' : 'there is no return without a new copy'}`,
           ],
         ]
       : [];
@@ -178,9 +185,14 @@ export function wayBackRows(status: Status, nowMs: number): TextRow[] {
     ...why.filter((one) => !unsafe.includes(one)),
   ];
   const now = returnWouldSucceed
-    ? `should succeed${stopText(wayBack)}`
+    ? `should succeed${stopText(wayBack, isForth ? 'the rollback' : 'the last cutover')}`
     : `would be refused: ${reasons.join('; ')}`;
-  return [kept, ...safety, ['return now', now], ['costs', costsText(status, wayBack, nowMs)]];
+  return [
+    kept,
+    ...safety,
+    [isForth ? 'cutover now' : 'return now', now],
+    ['costs', costsText(status, wayBack, nowMs)],
+  ];
 }
 
 function costsText(
@@ -197,10 +209,10 @@ function costsText(
 }
 
 /** For how long a return would stop the writers, as a part of a sentence. */
-function stopText({ stopEstimate, lastStopMs }: WayBackStatus): string {
-  const last = lastStopMs === null ? '' : `; the last cutover stopped them for ${formatDuration(lastStopMs)}`;
+function stopText({ stopEstimate, lastStopMs }: WayBackStatus, before: string): string {
+  const last = lastStopMs === null ? '' : `; ${before} stopped them for ${formatDuration(lastStopMs)}`;
   if (stopEstimate === null)
-    return lastStopMs === null ? '' : `; the last cutover stopped writers for ${formatDuration(lastStopMs)}`;
+    return lastStopMs === null ? '' : `; ${before} stopped writers for ${formatDuration(lastStopMs)}`;
   const { ms, changes, comparesAll } = stopEstimate;
   const compared = comparesAll ? 'all documents' : pluralize(changes, 'change');
   return `; it would stop writers for about ${formatAge(ms)} and the time of your scripts, with ${compared} to compare${last}`;
@@ -211,10 +223,12 @@ function adviseUnsafe({ lost, byOthers, missed }: Unsafe, isRunning: boolean): s
   if (lost.length > 0) return 'cosmig finish ends the way back: there is no return without a new copy';
   if (byOthers.length + missed.length === 0) return null;
   return [
-    ...(byOthers.length > 0 ? ['stop the process that writes to the target'] : []),
+    ...(byOthers.length > 0
+      ? ['stop the process that writes to the target; copy what it wrote there if you need it']
+      : []),
     // A repair replicates by itself, and refuses to work while another run does.
     ...(isRunning ? ['stop cosmig tail'] : []),
-    'run cosmig verify --repair',
+    `run cosmig verify --repair${byOthers.length > 0 ? ', which deletes what that process created there and overwrites what it changed' : ''}`,
   ].join('; ');
 }
 

@@ -1,7 +1,7 @@
 /** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatDuration, formatTime, formatTimeLeft } from '../format.ts';
-import { isAverageKnown } from '../status/way-back.ts';
+import { isAverageKnown, leadsForth } from '../status/way-back.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 
@@ -13,9 +13,10 @@ export function wayBack(facts: MigrationFacts): Markup | null {
   if (status.wayBack === null) return null;
   const { leadsTo, state, keptUntil } = status.wayBack;
   const to = leadsTo === 'source' ? status.source : status.target;
+  const name = leadsForth(status.wayBack, facts.leadsBack) ? 'The target is kept' : 'Way back to';
   const leftMs = Date.parse(keptUntil) - atMs;
   const time = leftMs > 0 ? `${formatTimeLeft(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
-  return markup`<h2>Way back <span class="muted">to <bdi>${to}</bdi>${state === 'ended' ? '' : `, ${time}`}</span></h2>${
+  return markup`<h2>${name} <span class="muted"><bdi>${to}</bdi>${state === 'ended' ? '' : `, ${time}`}</span></h2>${
     state === 'ended'
       ? markup`<p class="empty">Ended by cosmig finish: there is no return without a new copy.</p>`
       : state === 'prepared'
@@ -24,17 +25,18 @@ export function wayBack(facts: MigrationFacts): Markup | null {
   }`;
 }
 
-function verdict({ status: { wayBack: way } }: MigrationFacts): Markup | null {
+function verdict({ status: { wayBack: way }, leadsBack }: MigrationFacts): Markup | null {
   if (way === null) return null;
+  const name = leadsForth(way, leadsBack) ? 'cutover' : 'return';
   if (way.unsafe.length > 0) {
     const then = way.isRepairable
       ? 'After a clean cosmig verify --repair it is safe again'
-      : 'There is no return without a new copy';
+      : `There is no ${name} without a new copy`;
     return markup`<p class="verdict caution">Not safe: ${way.unsafe.join('; ')}. ${then}.</p>`;
   }
   return way.returnWouldSucceed
-    ? markup`<p class="verdict good">A return should succeed now, as far as the ledger knows.</p>`
-    : markup`<p class="verdict caution">A return would be refused now: ${way.why.join('; ')}.</p>`;
+    ? markup`<p class="verdict good">A ${name} should succeed now, as far as the ledger knows.</p>`
+    : markup`<p class="verdict caution">A ${name} would be refused now: ${way.why.join('; ')}.</p>`;
 }
 
 function rows(facts: MigrationFacts): Markup | null {
@@ -42,6 +44,7 @@ function rows(facts: MigrationFacts): Markup | null {
   const { wayBack: way } = status;
   if (way === null) return null;
   const { state, keptUntil, lastStopMs, stopEstimate, ruPerSecond, ruPerSecondNow: rateNow } = way;
+  const isForth = leadsForth(way, facts.leadsBack);
   const ru = ruPerSecond.source + ruPerSecond.target;
   const lag = isReporting(facts) ? (report?.lagSeconds ?? null) : null;
   const list: Array<readonly [name: string, value: string, note: string]> = [
@@ -49,12 +52,16 @@ function rows(facts: MigrationFacts): Markup | null {
   ];
   if (stopEstimate !== null)
     list.push([
-      'A return stops writers',
+      `A ${isForth ? 'cutover' : 'return'} stops writers`,
       `for about ${formatAge(stopEstimate.ms)}`,
       `and the time of your scripts; ${stopEstimate.comparesAll ? 'all documents' : pluralize(stopEstimate.changes, 'change')} to compare`,
     ]);
   if (lastStopMs !== null)
-    list.push(['Writers stopped', `for ${formatDuration(lastStopMs)}`, 'in the last cutover']);
+    list.push([
+      'Writers stopped',
+      `for ${formatDuration(lastStopMs)}`,
+      isForth ? 'in the rollback' : 'in the last cutover',
+    ]);
   if (state === 'in use' || state === 'rollback-unsafe') {
     list.push(
       [

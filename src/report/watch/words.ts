@@ -4,7 +4,7 @@ import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { isSwitch } from '../../state/runs.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
-import { hasEnded } from '../status/way-back.ts';
+import { hasEnded, leadsForth } from '../status/way-back.ts';
 import { whyVoid } from '../status/last-comparison.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
@@ -95,7 +95,8 @@ function knownHeadline(facts: MigrationFacts): Headline {
   const headline = headlineOfRun(facts);
   if (status.wayBack?.state !== 'rollback-unsafe' || headline.mood === 'alarm') return headline;
   const { title } = headline;
-  return { title: `${title}; a return is not safe`, detail: asSentence(status.next), mood: 'wait' };
+  const what = leadsForth(status.wayBack, facts.leadsBack) ? 'cutover' : 'return';
+  return { title: `${title}; a ${what} is not safe`, detail: asSentence(status.next), mood: 'wait' };
 }
 
 function headlineOfRun(facts: MigrationFacts): Headline {

@@ -8,6 +8,7 @@
 const NAMES = new Set([
   'id',
   'ids',
+  'deletedIds',
   'sourceKey',
   'targetKey',
   'targetKeys',

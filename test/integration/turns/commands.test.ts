@@ -109,13 +109,17 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   const returned = (await typed(move, 'status')).stdout;
   expect(returned).toMatch(/^rollback +committed /m);
-  expect(returned).toMatch(/^way back +to the target, until .* \(7 d left\)$/m);
+  expect(returned).toMatch(/^target kept +until .* \(7 d left\)$/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
   const tail = await cosmig(move, 'tail', '--until-caught-up');
   expect([tail.code, tail.stderr]).toEqual([0, expect.stringContaining('next: cosmig tail replicates')]);
   expect((await move.documents(target)).length).toBe(31);
   expect((await cosmig(move, 'verify')).code).toBe(0);
+  expect((await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /cutover now should succeed; .* the rollback stopped them for [\d.]+ s /,
+  );
+  expect(pageOf(move)['back']).toContain('A cutover should succeed now');
   expect((await cosmig(move, 'cutover', ...SWITCH)).code).toBe(0);
   expect(await move.documents(target)).toEqual(await move.documents(source));
   expect(existsSync(join(move.ledgerPath.replace('.db', '.back-1.db')))).toBe(true);

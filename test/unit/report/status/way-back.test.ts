@@ -34,4 +34,12 @@ test.each([
   const began = new Date(NOW_MS).toISOString();
   const rows = wayBackRows({ ...facts.status, began, ru, wayBack }, NOW_MS + passedMs);
   expect(rows.find(([name]) => name === 'costs')?.[1]).toBe(costs);
+  // After a rollback the same facts are about the next cutover.
+  const forth = { ...wayBack, leadsTo: 'target' as const, lastStopMs: 5500 };
+  expect(wayBackRows({ ...facts.status, began, ru, wayBack: forth }, NOW_MS).slice(0, 2)).toEqual([
+    ['target kept', 'until 2026-01-02 00:00:00Z (1 d left)'],
+    ['cutover now', 'should succeed; the rollback stopped writers for 5.5 s'],
+  ]);
+  const back = wayBackRows({ ...facts.status, began, ru, wayBack: forth }, NOW_MS, true).slice(0, 2);
+  expect(back.map(([name]) => name)).toEqual(['way back', 'return now']);
 });
