@@ -5,20 +5,8 @@
  */
 import { hashLong, TYPE_FALSE, TYPE_MISSING, TYPE_NULL, TYPE_NUMBER, TYPE_TEXT, TYPE_TRUE } from './hash';
 import { identity } from './kernel';
-import {
-  hashEtag,
-  isSame,
-  reserve,
-  SEGMENT_ENTRIES_MAX,
-  STORED_BYTES,
-  STORED_ETAG,
-  STORED_KEY,
-  STORED_LSN,
-  STORED_SLOT,
-  storeReversed,
-  wholeOf,
-} from './pack';
-import { copyShort, copyUncut, hasValue, nodeIn, openRows, rowAt, spanEnd, spanStart } from './rows';
+import { copyShort, copyUncut, hasValue, nodeIn, openRows, rowAt, spanEnd, spanStart, wholeOf } from './rows';
+import { hashEtag, isSame, reserve, SEGMENT_ENTRIES_MAX, STORED_BYTES, storeEntry } from './segments';
 
 // What is asked, as words: single numbers, then the nodes that must have a value, and those of the target key, then the bytes
 // of the id that is not mapped.
@@ -142,11 +130,7 @@ function addEntry(at: usize, work: usize): bool {
     keyNumber += 1;
   }
   const stored = start + usize(entryCount) * STORED_BYTES;
-  storeReversed(stored, work);
-  storeReversed(stored + STORED_SLOT, work + 16);
-  store<u64>(stored, load<u64>(work, 32), STORED_ETAG);
-  store<u32>(stored, 0, STORED_LSN);
-  store<u16>(stored, u16(keyNumber), STORED_KEY);
+  storeEntry(stored, work, work + 16, load<u64>(work, 32), 0, keyNumber);
   entryCount += 1;
   return true;
 }

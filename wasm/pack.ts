@@ -21,6 +21,15 @@ import {
   putInput,
 } from './known-keys';
 import {
+  hashEtag,
+  isSame,
+  reserve,
+  SEGMENT_ENTRIES_MAX,
+  STORED_BYTES,
+  storeEntry,
+  storeKey,
+} from './segments';
+import {
   copyShort,
   copyUncut,
   fetch,
@@ -31,6 +40,7 @@ import {
   rowAt,
   spanEnd,
   spanStart,
+  wholeOf,
 } from './rows';
 
 // What is asked, as words: single numbers, then three lists of nodes. The first name is the id.
@@ -68,13 +78,6 @@ const ENTRY_ETAG_END: usize = 60;
 // lowest LSN.
 const PART_BYTES: usize = 24;
 
-// The layout of a segment's entry, as in src/state/segments/segment.ts.
-export const STORED_BYTES: usize = 46;
-export const STORED_SLOT: usize = 16;
-export const STORED_ETAG: usize = 32;
-export const STORED_LSN: usize = 40;
-export const STORED_KEY: usize = 44;
-export const SEGMENT_ENTRIES_MAX: u32 = 256;
 /** The LSNs of a segment lie within so many. */
 const LSN_SPAN: f64 = 4294967295;
 
@@ -93,9 +96,6 @@ const INPUT: usize = 8;
 const INPUT_HASH: usize = 16;
 /** A hash overwrites up to 15 bytes after its text. */
 const TEXT_GAP: usize = 16;
-
-/** The bytes that hash functions and copies in blocks may touch after the end of what they write. */
-const SLACK: usize = 64;
 
 let asked: usize = 0;
 let seen: usize = 0;
@@ -188,47 +188,6 @@ function isPlain(at: usize, to: usize): bool {
   return hashEtag(spanStart(at, etag), spanEnd(at, etag), to + SEEN_ETAG);
 }
 
-/** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
-export function wholeOf(at: usize, node: u32): f64 {
-  if (!hasValue(at, node)) return -1;
-  const until = spanEnd(at, node);
-  let whole: i64 = 0;
-  if (until - spanStart(at, node) > 15) return -1;
-  for (let from = spanStart(at, node); from < until; from += 1) {
-    const digit = u32(load<u8>(from)) - 0x30;
-    if (digit > 9) return -1;
-    whole = whole * 10 + i64(digit);
-  }
-  return f64(whole);
-}
-
-/**
- * Writes the hash of an etag as src/state/segments/etag-hash.ts does. Returns false if the text is not ASCII, or if
- * another character than a quote is escaped.
- */
-export function hashEtag(from: usize, until: usize, to: usize): bool {
-  if (until == from || load<u8>(from) != 0x22) return false;
-  let one: u32 = 0xdeadbeef;
-  let two: u32 = 0x41c6ce57;
-  for (let at = from + 1; at < until - 1; at += 1) {
-    let unit: u32 = load<u8>(at);
-    if (unit >= 0x80) return false;
-    if (unit == 0x5c) {
-      at += 1;
-      unit = load<u8>(at);
-      if (unit != 0x22) return false;
-    }
-    one = (one ^ unit) * 0x9e3779b1;
-    two = (two ^ unit) * 0x5f356495;
-  }
-  const mixed = ((one ^ (one >>> 16)) * 0x85ebca6b) ^ ((two ^ (two >>> 13)) * 0xc2b2ae35);
-  two = ((two ^ (two >>> 16)) * 0x85ebca6b) ^ ((one ^ (one >>> 13)) * 0xc2b2ae35);
-  if (mixed == 0 && two == 0) two = 1;
-  store<u32>(to, bswap(mixed));
-  store<u32>(to, bswap(two), 4);
-  return true;
-}
-
 let entries: usize = 0;
 let entryCount: u32 = 0;
 let list: usize = 0;
@@ -254,17 +213,6 @@ export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize,
   store<u32>(part, 0);
   for (let i: u32 = 0; i < count; i += 1) to = packOperation(i, to);
   return to;
-}
-
-/** Makes the memory large enough for so many bytes at an address, which it returns. */
-export function reserve(at: usize, sizeBytes: usize): usize {
-  const capacity = usize(memory.size()) << 16;
-  if (at + sizeBytes + SLACK > capacity) {
-    const missing = (at + sizeBytes + SLACK - capacity) >> 16;
-    // The memory grows to one and a half times its size, so that it grows rarely.
-    if (memory.grow(i32(missing + (capacity >> 17)) + 1) < 0) unreachable();
-  }
-  return at;
 }
 
 function entryAt(entry: u32): usize {
@@ -354,19 +302,14 @@ function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
   let before: u32 = 0;
   for (let i = first; i < last; i += 1, stored += STORED_BYTES) {
     const entry = entryAt(i);
-    storeReversed(stored, entry);
-    storeReversed(stored + STORED_SLOT, entry + ENTRY_SLOT);
-    store<u64>(stored, load<u64>(seenAt(rowOf(i)), SEEN_ETAG), STORED_ETAG);
-    store<u32>(stored, bswap(u32(load<f64>(entry, ENTRY_LSN) - lsnBase)), STORED_LSN);
     const key = load<u32>(entry, ENTRY_KEY);
     if (number < 0 || !isSameKey(key, before)) {
-      const size = packedBytes(key);
-      store<u16>(reserve(to, size + 2), u16(size));
-      to = copyShort(packedAt(key), size, to + 2);
+      to = storeKey(packedAt(key), packedBytes(key), to);
       before = key;
       number += 1;
     }
-    store<u16>(stored, u16(number), STORED_KEY);
+    const lsn = bswap(u32(load<f64>(entry, ENTRY_LSN) - lsnBase));
+    storeEntry(stored, entry, entry + ENTRY_SLOT, load<u64>(seenAt(rowOf(i)), SEEN_ETAG), lsn, number);
   }
   store<u32>(part, u32(to - out), 8);
   for (let i = first; i < last; i += 1) to = packName(rowAt(rowOf(i)), to);
@@ -374,22 +317,11 @@ function packSegment(first: u32, last: u32, part: usize, dataAt: usize): usize {
   return to;
 }
 
-/** Stores the hash at `from` with the high byte of each of its words first. */
-export function storeReversed(to: usize, from: usize): void {
-  const words = v128.load(from);
-  v128.store(to, i8x16.shuffle(words, words, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
-}
-
 /** Whether two keys have the same values, although they may have been computed from others. */
 function isSameKey(one: u32, other: u32): bool {
   if (one == other) return true;
   const size = packedBytes(one);
   return size == packedBytes(other) && isSame(packedAt(one), packedAt(other), size);
-}
-
-export function isSame(one: usize, other: usize, size: usize): bool {
-  for (let i: usize = 0; i < size; i += 1) if (load<u8>(one + i) != load<u8>(other + i)) return false;
-  return true;
 }
 
 /** Writes the id and the source key of a row; returns the end. An object or an array counts as a missing value. */

@@ -42,6 +42,20 @@ export function offsetOf(at: usize): u32 {
   return u32(at - page);
 }
 
+/** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
+export function wholeOf(at: usize, node: u32): f64 {
+  if (!hasValue(at, node)) return -1;
+  const until = spanEnd(at, node);
+  let whole: i64 = 0;
+  if (until - spanStart(at, node) > 15) return -1;
+  for (let from = spanStart(at, node); from < until; from += 1) {
+    const digit = u32(load<u8>(from)) - 0x30;
+    if (digit > 9) return -1;
+    whole = whole * 10 + i64(digit);
+  }
+  return f64(whole);
+}
+
 /** Copies the page from `from` to `until`, without the cuts of the row, to `to`; returns the end of the copy. */
 export function copyUncut(at: usize, from: usize, until: usize, to: usize): usize {
   let out = to;

@@ -15,7 +15,7 @@ const read = (name: string): string =>
   readFileSync(new URL(`../../../wasm/${name}`, import.meta.url), 'utf8');
 const SOURCE = read('kernel.ts');
 const CONSTANTS = new Map(
-  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'pack.ts', 'index.ts'].map(read)]
+  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'segments.ts', 'index.ts'].map(read)]
     .flatMap((source) => [...source.matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
     .map(([, name, value]) => [name, Number(value)]),
 );
