@@ -5,7 +5,9 @@
 import { assert } from '../../lib/assert.ts';
 import { scanKernel } from './scan-kernel.ts';
 
-/** The memory for the keys: 32,768 of them, and their values and records. */
+/** The most keys that are known. Their numbers are smaller. */
+export const KEYS_MAX = 32_768;
+/** The memory for the keys, their values and their records. */
 const KEYS_BYTES = 5 * 1024 * 1024;
 /**
  * The memory for the texts of a group of 16 rows that are hashed: identities and the values of keys, or slots, which are an id

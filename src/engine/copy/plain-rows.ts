@@ -7,7 +7,7 @@
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
-import type { KeyRecord } from '../../documents/kernel/pack-kernel.ts';
+import { KEYS_MAX, type KeyRecord } from '../../documents/kernel/pack-kernel.ts';
 import { PagePacker } from '../../documents/packing/page-packer.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { LiveRanges } from '../../cosmos/feed/live-ranges.ts';
@@ -15,15 +15,13 @@ import type { Rekey, SharedKey } from '../../keys/rekey.ts';
 import { keyBytesMax, writeKey } from '../../state/segments/key-bytes.ts';
 import type { CopiedPage } from './copied-page.ts';
 
-/** A key whose documents may be plain. */
-interface KnownKey {
-  readonly effectiveKey: string;
-  /** The index of its range in the target; -1 until it is looked up. */
-  range: number;
-}
-
-/** Stands for a key whose documents are not plain: they are refused, or there is no space for what they share. */
-const NOT_PLAIN = null;
+// What is known of the range of a key, if not its index in the target.
+/** The key has not been met. */
+const NEW = -1;
+/** The range is to be looked up. */
+const STALE = -2;
+/** Documents with this key are not plain: they are refused, or there is no space for what they share. */
+const NOT_PLAIN = -3;
 
 interface Parts {
   readonly rekey: Rekey;
@@ -41,8 +39,9 @@ export class PlainRows {
   readonly #ranges: Parts['ranges'];
   /** The ranges in which the keys were looked up. */
   #list: LiveRanges['list'];
-  /** By the numbers of the keys. */
-  #keys: Array<KnownKey | typeof NOT_PLAIN | undefined> = [];
+  // By the numbers of the keys. They are not in one object for each key, since each row would wait for the memory of its object.
+  readonly #rangeOfKey = new Int32Array(KEYS_MAX).fill(NEW);
+  readonly #effectiveKeys: string[] = [];
   /** The plain rows of the page, by the index of their range. */
   #rows: number[][] = [];
   // The memory for a record, and for the key in it.
@@ -68,9 +67,10 @@ export class PlainRows {
 
   /** Looks at all rows of the last scan. */
   look(): void {
-    if (!this.#packer.look()) this.#keys = [];
+    const ranges = this.#rangeOfKey;
+    if (!this.#packer.look()) ranges.fill(NEW);
     const { list } = this.#ranges;
-    if (this.#list !== list) for (const key of this.#keys) if (key) key.range = -1;
+    if (this.#list !== list) ranges.forEach((range, key) => (ranges[key] = range < 0 ? range : STALE));
     this.#list = list;
     this.#rows = list.map(() => []);
   }
@@ -84,31 +84,42 @@ export class PlainRows {
   take(row: number): boolean {
     const number = this.#packer.key(row);
     if (number === undefined) return false;
-    let key = this.#keys[number];
-    if (key === undefined) key = this.#keys[number] = this.#learn(number, row);
-    if (key === NOT_PLAIN) return false;
-    if (key.range < 0) key.range = this.#ranges.indexOf(key.effectiveKey);
-    this.#rows[key.range]?.push(row);
+    const known = this.#rangeOfKey[number] ?? NEW;
+    const range = known >= 0 ? known : this.#findRange(number, row, known);
+    if (range === NOT_PLAIN) return false;
+    this.#rows[range]?.push(row);
     return true;
   }
 
   /** Packs all rows that were taken. */
   pack(copied: CopiedPage): void {
-    for (const rows of this.#rows) for (const row of rows) this.#packer.add(row);
     const { packed, effectiveKeys, rangeIndexes } = copied;
+    let entry = 0;
+    for (const [range, rows] of this.#rows.entries())
+      for (const row of rows) {
+        this.#packer.add(row);
+        effectiveKeys[entry] = this.#effectiveKeys[this.#packer.key(row) ?? -1] ?? '';
+        rangeIndexes[entry] = range;
+        entry += 1;
+      }
     this.#packer.pack(packed);
     copied.ranges = this.#list;
-    for (let entry = 0; entry < packed.count; entry += 1) {
-      const key = this.#keys[packed.key(entry)];
-      effectiveKeys[entry] = key?.effectiveKey ?? '';
-      rangeIndexes[entry] = key?.range ?? -1;
-    }
   }
 
-  #learn(number: number, row: number): KnownKey | typeof NOT_PLAIN {
+  /** Returns the range of a key that is new or whose range is to be looked up, or NOT_PLAIN. */
+  #findRange(number: number, row: number, known: number): number {
+    const isPlain = known === NEW ? this.#learn(number, row) : known !== NOT_PLAIN;
+    const range = isPlain ? this.#ranges.indexOf(this.#effectiveKeys[number] ?? '') : NOT_PLAIN;
+    this.#rangeOfKey[number] = range;
+    return range;
+  }
+
+  /** Computes what the documents with a key share. Returns false if they are not plain. */
+  #learn(number: number, row: number): boolean {
     const shared = this.#rekey.shared(row);
-    if (shared === undefined || !this.#packer.addRecord(number, this.#recordOf(shared))) return NOT_PLAIN;
-    return { effectiveKey: shared.effectiveKey, range: -1 };
+    if (shared === undefined || !this.#packer.addRecord(number, this.#recordOf(shared))) return false;
+    this.#effectiveKeys[number] = shared.effectiveKey;
+    return true;
   }
 
   #recordOf({ key, added }: SharedKey): KeyRecord {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { DOCUMENT, NODE_FIELDS, NAME_BUCKETS, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
+import { KEYS_MAX } from '../../../src/documents/kernel/pack-kernel.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
 import { DEPTH_MAX, IDENTITY_BYTES_MAX, ROW_HEAD } from '../../../src/documents/kernel/scan-kernel.ts';
 import { INDEX_BYTES } from '../../../src/state/index/entry.ts';
@@ -15,7 +16,7 @@ const read = (name: string): string =>
   readFileSync(new URL(`../../../wasm/${name}`, import.meta.url), 'utf8');
 const SOURCE = read('kernel.ts');
 const CONSTANTS = new Map(
-  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'segments.ts', 'index.ts'].map(read)]
+  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'segments.ts', 'known-keys.ts', 'index.ts'].map(read)]
     .flatMap((source) => [...source.matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
     .map(([, name, value]) => [name, Number(value)]),
 );
@@ -37,6 +38,7 @@ test.each<readonly [string, number]>([
   ['TYPE_NUMBER', NUMBER],
   ['TYPE_TEXT', TEXT],
   ['SEGMENT_ENTRIES_MAX', SEGMENT_ENTRIES_MAX],
+  ['KEYS_MAX', KEYS_MAX],
   ['ENTRY', INDEX_BYTES],
   ['LEVEL_STORED', LEVEL.stored],
   ['LEVEL_COPIED', LEVEL.copied],
