@@ -46,7 +46,8 @@ export class IndexRunStore {
       ),
       open: database
         .prepare<[number], number>(
-          `SELECT count(*) FROM segment_names JOIN segments ON number = segment WHERE index_id = ?`,
+          // CROSS JOIN: SQLite begins with the names, of which only pages in flight have any.
+          `SELECT count(*) FROM segment_names CROSS JOIN segments ON number = segment WHERE index_id = ?`,
         )
         .pluck(),
       runs: database.prepare<[number], Columns>(
