@@ -72,11 +72,11 @@ async function firstDocuments(
 ): Promise<FirstDocuments> {
   const scan = latestVersionScan(rekeyPaths(plan));
   const placement = new Placement(scan, plan);
+  const words = new WordsByKey({ kind, levels: plan.targetPaths.length });
   const candidates: PossibleCopy[] = [];
   let seen = 0;
   for (const range of await readRanges(requests, { signal, timeoutMs })) {
-    const key = { kind, levels: plan.targetPaths.length };
-    const sessionToken = await newestToken(requests, range, { ...key, signal, timeoutMs });
+    const sessionToken = await newestToken(requests, range, { words, signal, timeoutMs });
     const settings = { mode: 'latest-version', pageSize: CHECKED_MAX, priority: 'High' } as const;
     const feed = new ChangeFeed(requests, { ...settings, range: wholeOf(range) });
     let pages = 0;
@@ -98,36 +98,57 @@ async function firstDocuments(
 }
 
 /**
- * How many keys are tried to find one that belongs to a range. A range within one prefix of a hierarchical key may
- * contain none of the tried keys.
+ * How many keys are tried to find one for each range. A range within one prefix of a hierarchical key may contain none of
+ * them.
  */
-const TRIES_PER_RANGE = 100_000;
+const TRIES = 100_000;
+
+/** Words whose keys lie anywhere in the hash space. Each is hashed once, however many ranges look for one of them. */
+class WordsByKey {
+  readonly #kind: KeyKind;
+  readonly #levels: number;
+  /** The effective keys of the words that were tried. */
+  readonly #tried: string[] = [];
+
+  constructor({ kind, levels }: { readonly kind: KeyKind; readonly levels: number }) {
+    this.#kind = kind;
+    this.#levels = levels;
+  }
+
+  /** Returns a word and its key in a range; undefined if none of them belongs to it. */
+  in({ min, max }: PhysicalRange): { readonly word: string; readonly key: Key } | undefined {
+    for (let n = 0; n < TRIES; n += 1) {
+      const effective = (this.#tried[n] ??= effectiveKey(this.#kind, this.#keyOf(n)));
+      if (effective >= min && effective < max) return { word: wordOf(n), key: this.#keyOf(n) };
+    }
+    return undefined;
+  }
+
+  #keyOf(n: number): string[] {
+    return Array.from({ length: this.#levels }, () => wordOf(n));
+  }
+}
+
+function wordOf(n: number): string {
+  return `cosmig-preflight-${n}`;
+}
 
 /**
- * Returns the session token of a range from the replica that accepts its writes; undefined: none of the tried keys
- * belongs to the range. The token is in the reply to a delete that must fail. Without the token a lagging replica could
+ * Returns the session token of a range from the replica that accepts its writes; undefined: none of the words belongs to
+ * the range. The token is in the reply to a delete that must fail. Without the token a lagging replica could
  * return no documents although another process has just written some.
  */
 async function newestToken(
   requests: ContainerRequests,
-  { id: rangeId, min, max }: PhysicalRange,
-  {
-    kind,
-    levels,
-    ...call
-  }: Pick<Asking, 'signal' | 'timeoutMs'> & { readonly kind: KeyKind; readonly levels: number },
+  range: PhysicalRange,
+  { words, ...call }: Pick<Asking, 'signal' | 'timeoutMs'> & { readonly words: WordsByKey },
 ): Promise<string | undefined> {
-  for (let n = 0; n < TRIES_PER_RANGE; n += 1) {
-    const word = `cosmig-preflight-${n}`;
-    const key = Array.from({ length: levels }, () => word);
-    const epk = effectiveKey(kind, key);
-    if (epk < min || epk >= max) continue;
-    const body = new BatchBody();
-    body.delete(key, { id: word, ifMatch: NO_ETAG });
-    const batch = { rangeId, body: body.finish(), count: 1, ...call };
-    return (await sendHarmless(requests, batch)).sessionToken;
-  }
-  return undefined;
+  const found = words.in(range);
+  if (found === undefined) return undefined;
+  const body = new BatchBody();
+  body.delete(found.key, { id: found.word, ifMatch: NO_ETAG });
+  const batch = { rangeId: range.id, body: body.finish(), count: 1, ...call };
+  return (await sendHarmless(requests, batch)).sessionToken;
 }
 
 /** Whether a document is the reservation of a migration, which reservation.ts checks separately. */
