@@ -34,32 +34,70 @@ export async function sleep(delayMs: number, signal: AbortSignal): Promise<void>
 }
 
 /**
+ * What is called when a signal is aborted. All who wait for the signal share one listener of Node, because a listener takes
+ * as long to add and to remove as ten members of a set.
+ */
+class Listeners {
+  static readonly #known = new WeakMap<AbortSignal, Listeners>();
+  readonly #signal: AbortSignal;
+  readonly #calls = new Set<() => void>();
+  readonly #callAll = (): void => {
+    const calls = [...this.#calls];
+    this.#calls.clear();
+    for (const call of calls) call();
+  };
+
+  private constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    // Others may listen to the signal besides us. Without this call Node would report the eleventh listener as a leak.
+    setMaxListeners(0, signal);
+  }
+
+  static of(signal: AbortSignal): Listeners {
+    let listeners = Listeners.#known.get(signal);
+    if (listeners === undefined) {
+      listeners = new Listeners(signal);
+      Listeners.#known.set(signal, listeners);
+    }
+    return listeners;
+  }
+
+  add(call: () => void): void {
+    if (this.#calls.size === 0) this.#signal.addEventListener('abort', this.#callAll, { once: true });
+    this.#calls.add(call);
+  }
+
+  delete(call: () => void): void {
+    if (this.#calls.delete(call) && this.#calls.size === 0)
+      this.#signal.removeEventListener('abort', this.#callAll);
+  }
+}
+
+/**
  * Settles like `promise`, or rejects with the reason of `signal`, whichever comes first. An abort does not stop the
  * work that would settle the promise.
  */
-export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = (): void => reject(abortReason(signal));
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const listeners = Listeners.of(signal);
+    // A promise that was settled before the abort counts: its reaction is queued already.
+    const onAbort = (): void => queueMicrotask(() => reject(abortReason(signal)));
+    const ending =
+      <V>(end: (value: V) => void) =>
+      (value: V): void => {
+        listeners.delete(onAbort);
+        end(value);
+      };
+    promise.then(ending(resolve), ending(reject));
+    if (signal.aborted) onAbort();
+    else listeners.add(onAbort);
   });
-  // Many waits may share one signal, and each removes its listener. Without this call Node would report the eleventh
-  // listener as a leak.
-  setMaxListeners(0, signal);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** Resolves when `signal` is aborted; never rejects. */
 export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await new Promise<void>((resolve) => Listeners.of(signal).add(resolve));
 }
 
 /** A signal that its owner can abort, and that follows its parent until it is disposed. */
@@ -72,7 +110,7 @@ export class ChildSignal implements Disposable {
   constructor(parent: AbortSignal) {
     this.#parent = parent;
     if (parent.aborted) this.#follow();
-    else parent.addEventListener('abort', this.#follow, { once: true });
+    else Listeners.of(parent).add(this.#follow);
   }
 
   get signal(): AbortSignal {
@@ -85,31 +123,55 @@ export class ChildSignal implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#parent.removeEventListener('abort', this.#follow);
+    Listeners.of(this.#parent).delete(this.#follow);
   }
 }
 
-/** A signal that is aborted after `delayMs` or with its parent. The reason says that `what` took too long. */
+/**
+ * Ends a wait after `delayMs` or when its parent is aborted. The reason says that `what` took too long. Who waits is called,
+ * or uses the signal, which is made when it is asked for: it takes as long to make as everything else here.
+ */
 export class Deadline implements Disposable {
-  readonly #child: ChildSignal;
+  /** Called once, when the wait has to end. Only one who waits may set it at a time. */
+  onEnd = (): void => {};
+  readonly #parent: AbortSignal;
   readonly #timer: NodeJS.Timeout;
+  #reason: Error | undefined;
+  #controller: AbortController | undefined;
+  readonly #follow = (): void => this.#end(abortReason(this.#parent));
 
   constructor(delayMs: number, what: string, parent: AbortSignal) {
     assert(delayMs <= DELAY_MAX_MS, 'a deadline is at most 24 days away');
-    this.#child = new ChildSignal(parent);
+    this.#parent = parent;
+    if (parent.aborted) this.#follow();
+    else Listeners.of(parent).add(this.#follow);
     // Creating an error captures the stack, which takes time. Most deadlines do not pass, so the error is created late.
     this.#timer = setTimeout(
-      () => this.#child.abort(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
+      () => this.#end(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
       delayMs,
     );
   }
 
+  /** Why the wait has to end; undefined while it may go on. */
+  get reason(): Error | undefined {
+    return this.#reason;
+  }
+
   get signal(): AbortSignal {
-    return this.#child.signal;
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#child[Symbol.dispose]();
+    Listeners.of(this.#parent).delete(this.#follow);
+  }
+
+  #end(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.onEnd();
   }
 }

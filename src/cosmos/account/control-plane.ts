@@ -10,6 +10,7 @@ import { messageIn } from '../transport/service-message.ts';
 import type { Account } from './client.ts';
 import {
   metadataTimeoutMs,
+  bySdk,
   pass,
   TIMEOUT_MS,
   type Call,
@@ -83,13 +84,13 @@ async function attempt<T>(
     account,
     call,
     { access: 'read', isShown: true },
-    async (passage, abortSignal) => {
+    bySdk(async (passage, abortSignal) => {
       try {
         made = { value: await work({ initialHeaders: { ...passage.headers }, abortSignal }) };
       } finally {
         refusal = passage.reply?.body;
       }
-    },
+    }),
   );
   if (!exchange.ok) throw new TroubleError(withMessage(exchange.trouble, refusal));
   const { reply } = exchange;

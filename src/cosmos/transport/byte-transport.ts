@@ -15,6 +15,7 @@ import {
   type PipelineRequest,
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
+import type { Deadline } from '../../lib/abort.ts';
 import { assert, must } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -81,7 +82,7 @@ export class Passage implements Disposable {
 
 /** The parts of a request that differ when it is sent again. */
 interface Resend extends Differing {
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
 }
 
 export class ByteTransport implements HttpClient {
@@ -121,7 +122,7 @@ export class ByteTransport implements HttpClient {
   }
 
   /** Sends the bytes of a passage with a request that the SDK signed earlier; throws network errors unchanged. */
-  async resend(signed: SignedRequest, passage: Passage, { signal, ...differing }: Resend): Promise<void> {
+  async resend(signed: SignedRequest, passage: Passage, { deadline, ...differing }: Resend): Promise<void> {
     const { body } = passage;
     assert(!passage.sent, 'a passage is sent once without the SDK');
     passage.signedAt = signed.date;
@@ -129,7 +130,7 @@ export class ByteTransport implements HttpClient {
       passage.reply = await this.#sockets.send({
         ...signed.requestFor(body === undefined ? undefined : asBuffer(body), differing),
         onSend: () => (passage.sent = true),
-        signal,
+        deadline,
       });
     } catch (error) {
       passage.failure = error;

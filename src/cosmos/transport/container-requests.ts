@@ -5,7 +5,6 @@
  * reason why there is none. Only a request that was answered with 401 may be sent again, at most twice, because it was
  * not tried: with a new signature, or with the service's time in it.
  */
-import { setMaxListeners } from 'node:events';
 import {
   ClientContext,
   DiagnosticNodeInternal,
@@ -146,7 +145,7 @@ export class ContainerRequests {
   /** Requests one page of a feed or of a query. */
   async feed(call: FeedCall): Promise<Exchange> {
     using _sent = this.inFlight.begin(0);
-    const send: Send = async (passage, signal) => this.#queryFeed(call, passage, signal);
+    const send: Send = bySdk(async (passage, signal) => this.#queryFeed(call, passage, signal));
     const { what, query, rangeId } = call;
     const { accessCondition, maxItemCount, sessionToken, ...fixed } = call.options;
     if (what !== 'docs' || query !== undefined || accessCondition?.type === 'IfMatch')
@@ -173,7 +172,7 @@ export class ContainerRequests {
       kind: kindOf(call),
       differing: { rangeId, sessionToken },
       parcel: { access: 'write', body },
-      send: async (passage, signal) => this.#bulk(call, passage, signal),
+      send: bySdk(async (passage, signal) => this.#bulk(call, passage, signal)),
     });
   }
 
@@ -198,15 +197,15 @@ export class ContainerRequests {
   ): Promise<{ readonly exchange: Exchange; readonly isUsed: boolean }> {
     let isAgain = false;
     let isUsed = false;
-    const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
+    const exchange = await pass(this.#account, call, parcel, async (passage, deadline) => {
       // `pass` sends again only if the service has refused the signature.
       if (isAgain) this.#signed?.forget();
       isAgain = true;
       const signed = this.#signed?.find(kind);
       isUsed = signed !== undefined;
       if (signed !== undefined)
-        return this.#account.transport.resend(signed, passage, { ...differing, signal });
-      await send(passage, signal);
+        return this.#account.transport.resend(signed, passage, { ...differing, deadline });
+      await send(passage, deadline);
       const { request, reply } = passage;
       if (request !== undefined && (reply?.status === 200 || reply?.status === 304))
         this.#signed?.keep(kind, request);
@@ -274,18 +273,25 @@ export class ContainerRequests {
     const named = this.#account.client.database(database).container(container);
     const parcel = { access: 'read', isShown: true } as const;
     let found: unknown;
-    const exchange = await pass(this.#account, { signal }, parcel, async (passage, abortSignal) => {
+    const send = bySdk(async (passage, abortSignal) => {
       const { resource } = await named.read({ initialHeaders: { ...passage.headers }, abortSignal });
       found = memberOf(resource, '_rid');
     });
+    const exchange = await pass(this.#account, { signal }, parcel, send);
     if (exchange.ok) return typeof found === 'string' ? { rid: found } : 'unknown';
     const { status, substatus } = exchange.trouble;
     return status === 404 && (substatus === 0 || substatus === 1003) ? 'missing' : 'unknown';
   }
 }
 
+/** Sends a request. It ends when the deadline does. */
+type Send = (passage: Passage, deadline: Deadline) => Promise<void>;
+
 /** Sends a request through the SDK. */
-type Send = (passage: Passage, signal: AbortSignal) => Promise<void>;
+export function bySdk(send: (passage: Passage, signal: AbortSignal) => Promise<void>): Send {
+  // Not every step of the SDK ends when the request is aborted: an identity may never answer.
+  return async (passage, { signal }) => orAborted(send(passage, signal), signal);
+}
 
 /** A request that may be sent with the signature of an earlier request of its kind. */
 interface Signable {
@@ -308,19 +314,16 @@ export async function pass(
   account: Account,
   { signal, timeoutMs = TIMEOUT_MS }: Call,
   { access, ...parcel }: Parcel & { readonly access: Access },
-  send: (passage: Passage, signal: AbortSignal) => Promise<void>,
+  send: Send,
 ): Promise<Exchange> {
   assert(timeoutMs <= TIMEOUT_MS, "our deadline fires before the SDK's");
   signal.throwIfAborted();
-  // One listener for each request in flight, removed when the request ends: Node's leak warning does not apply.
-  setMaxListeners(0, signal);
   using deadline = new Deadline(timeoutMs, 'a request', signal);
   for (let isFirst = true; ; isFirst = false) {
     using passage = account.transport.open(parcel);
     let failure: unknown;
     try {
-      // Not every step of the SDK ends when the request is aborted: an identity may never answer.
-      await orAborted(send(passage, deadline.signal), deadline.signal);
+      await send(passage, deadline);
     } catch (error) {
       failure = error;
     }
@@ -335,7 +338,7 @@ export async function pass(
       return exchangeFrom(reply, { access, at: account.endpoint, nowMs: account.clock.now() });
     }
     if (signal.aborted) throw abortReason(signal);
-    const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
+    const cause = deadline.reason ?? passage.failure ?? failure;
     const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
     return { ok: false, trouble: { ...trouble, at: account.endpoint } };
   }

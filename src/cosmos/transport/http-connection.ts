@@ -9,7 +9,7 @@
 import type { AgentOptions } from 'node:https';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import { abortReason } from '../../lib/abort.ts';
+import type { Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { isLoopback } from '../../spec/connection.ts';
 import { CutShort, type RawReply } from './raw-reply.ts';
@@ -31,6 +31,14 @@ export interface HttpRequest {
   readonly body: Buffer | undefined;
 }
 
+/** A caller that waits. */
+interface Waiting {
+  readonly deadline: Deadline;
+  /** Undefined while the caller waits for the connection. */
+  readonly resolve: ((reply: RawReply) => void) | undefined;
+  readonly reject: (error: unknown) => void;
+}
+
 /** What a connection needs of its owner. */
 interface Owner {
   readonly memory: ReplyMemory;
@@ -45,8 +53,7 @@ export class HttpConnection {
   readonly #reader: ReplyReader;
   readonly #onFree: Owner['onFree'];
   /** Set while a caller waits: for the connection, or for a reply. */
-  #reject: ((error: unknown) => void) | undefined;
-  #resolve: ((reply: RawReply) => void) | undefined;
+  #waiting: Waiting | undefined;
   #isUsable = true;
 
   private constructor({ origin, tls }: HttpAddress, { memory, onFree }: Owner) {
@@ -79,11 +86,16 @@ export class HttpConnection {
   }
 
   /** Connects; resolves when requests may be sent. Rejects with Node's own error, which has a code. */
-  static async open(address: HttpAddress, owner: Owner, signal: AbortSignal): Promise<HttpConnection> {
+  static async open(address: HttpAddress, owner: Owner, deadline: Deadline): Promise<HttpConnection> {
     const connection = new HttpConnection(address, owner);
     const opened = address.origin.protocol === 'https:' ? 'secureConnect' : 'connect';
-    await connection.#wait<void>(signal, (resolve) => connection.#socket.once(opened, resolve));
-    return connection;
+    return new Promise((resolve, reject) => {
+      connection.#wait({ deadline, resolve: undefined, reject });
+      connection.#socket.once(opened, () => {
+        connection.#endWait();
+        resolve(connection);
+      });
+    });
   }
 
   /** Whether another request may be sent. */
@@ -92,10 +104,10 @@ export class HttpConnection {
   }
 
   /** Sends a request and returns its whole reply. Precondition: the connection is usable, and no request is in flight. */
-  async exchange({ head, body }: HttpRequest, signal: AbortSignal): Promise<RawReply> {
-    assert(this.#isUsable && this.#reject === undefined, 'a connection has one request at a time');
-    return this.#wait<RawReply>(signal, (resolve) => {
-      this.#resolve = resolve;
+  async exchange({ head, body }: HttpRequest, deadline: Deadline): Promise<RawReply> {
+    assert(this.#isUsable && this.#waiting === undefined, 'a connection has one request at a time');
+    return new Promise((resolve, reject) => {
+      if (!this.#wait({ deadline, resolve, reject })) return;
       this.#reader.begin();
       const socket = this.#socket;
       socket.ref();
@@ -112,31 +124,28 @@ export class HttpConnection {
     this.#close(new CutShort());
   }
 
-  /** Waits for what `begin` starts; fails when the connection is closed or `signal` is aborted. */
-  async #wait<T>(signal: AbortSignal, begin: (resolve: (value: T) => void) => void): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const onAbort = (): void => this.#close(abortReason(signal));
-      const stopWaiting = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        this.#reject = this.#resolve = undefined;
-      };
-      this.#reject = (error) => {
-        stopWaiting();
-        reject(error);
-      };
-      if (signal.aborted) return onAbort();
-      signal.addEventListener('abort', onAbort, { once: true });
-      return begin((value) => {
-        stopWaiting();
-        resolve(value);
-      });
-    });
+  /** Lets a caller wait, who fails when the connection is closed or the deadline ends. Returns false if it has ended. */
+  #wait(waiting: Waiting): boolean {
+    const { deadline } = waiting;
+    this.#waiting = waiting;
+    deadline.onEnd = () => this.#close(deadline.reason);
+    if (deadline.reason === undefined) return true;
+    deadline.onEnd();
+    return false;
+  }
+
+  /** Ends the wait of a caller, and returns it; undefined if no caller waits. */
+  #endWait(): Waiting | undefined {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return undefined;
+    this.#waiting = undefined;
+    waiting.deadline.onEnd = () => {};
+    return waiting;
   }
 
   #take(bytes: Buffer): void {
-    const resolve = this.#resolve;
     // Nothing was asked, so these bytes are not a reply.
-    if (resolve === undefined) return this.#close(new CutShort());
+    if (this.#waiting?.resolve === undefined) return this.#close(new CutShort());
     let reply: RawReply | undefined;
     try {
       reply = this.#reader.take(bytes);
@@ -144,11 +153,12 @@ export class HttpConnection {
       return this.#close(error);
     }
     if (reply === undefined) return undefined;
+    const waiting = this.#endWait();
     if (!this.#reader.keepsOpen) this.#shut();
     else if (this.#isWritten) this.#free();
     // Node learns in its next turn that the system has taken a request. A reply may be faster than that.
     else setImmediate(() => (this.#isWritten ? this.#free() : this.#shut()));
-    return resolve(reply);
+    return waiting?.resolve?.(reply);
   }
 
   /** Whether the whole request has been sent. The service may answer before it has read all of it. */
@@ -163,8 +173,7 @@ export class HttpConnection {
   }
 
   #end(): void {
-    const resolve = this.#resolve;
-    if (resolve === undefined) return this.close();
+    if (this.#waiting?.resolve === undefined) return this.close();
     let reply: RawReply;
     try {
       reply = this.#reader.end();
@@ -172,15 +181,16 @@ export class HttpConnection {
       return this.#close(error);
     }
     this.#shut();
-    return resolve(reply);
+    return this.#endWait()?.resolve?.(reply);
   }
 
   #close(error: unknown): void {
     this.#shut();
     const refusal = this.#reader.refusal();
     this.#reader.drop();
-    if (refusal === undefined) this.#reject?.(error);
-    else this.#resolve?.(refusal);
+    const waiting = this.#endWait();
+    if (refusal === undefined) waiting?.reject(error);
+    else waiting?.resolve?.(refusal);
   }
 
   #shut(): void {

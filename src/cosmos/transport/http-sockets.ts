@@ -3,6 +3,7 @@
  * of its own. Invariant: a connection carries one request at a time; an idle connection keeps no process alive, and is
  * not used when it has been idle for so long that the service may be about to close it.
  */
+import type { Deadline } from '../../lib/abort.ts';
 import { BufferPool } from '../../lib/buffers.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { HttpConnection, type HttpAddress, type HttpRequest } from './http-connection.ts';
@@ -17,7 +18,7 @@ interface Sending extends HttpRequest {
   readonly address: HttpAddress;
   /** Called right before the first byte is sent. */
   readonly onSend: () => void;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
 }
 
 export class HttpSockets {
@@ -38,14 +39,14 @@ export class HttpSockets {
   }
 
   /** Sends a request and returns its whole reply. */
-  async send({ address, onSend, signal, ...request }: Sending): Promise<RawReply> {
+  async send({ address, onSend, deadline, ...request }: Sending): Promise<RawReply> {
     const { origin } = address.origin;
-    const connection = this.#takeIdle(origin) ?? (await this.#open(address, signal));
+    const connection = this.#takeIdle(origin) ?? (await this.#open(address, deadline));
     onSend();
-    return connection.exchange(request, signal);
+    return connection.exchange(request, deadline);
   }
 
-  /** Closes the idle connections. Those in use are closed by the signals of their requests. */
+  /** Closes the idle connections. Those in use are closed by the deadlines of their requests. */
   close(): void {
     for (const idle of this.#idle.values()) for (const connection of idle) connection.close();
     this.#idle.clear();
@@ -61,9 +62,9 @@ export class HttpSockets {
     return undefined;
   }
 
-  async #open(address: HttpAddress, signal: AbortSignal): Promise<HttpConnection> {
+  async #open(address: HttpAddress, deadline: Deadline): Promise<HttpConnection> {
     const onFree = (connection: HttpConnection): void => this.#keep(address.origin.origin, connection);
-    return HttpConnection.open(address, { memory: this.#memory, onFree }, signal);
+    return HttpConnection.open(address, { memory: this.#memory, onFree }, deadline);
   }
 
   #keep(origin: string, connection: HttpConnection): void {

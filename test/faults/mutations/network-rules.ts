@@ -31,8 +31,8 @@ export const NETWORK_RULES: readonly Rule[] = [
     edits: [
       {
         file: REQUESTS,
-        find: 'await orAborted(send(passage, deadline.signal), deadline.signal);',
-        replace: 'await orAborted(send(passage, deadline.signal), signal);',
+        find: 'orAborted(send(passage, signal), signal);',
+        replace: 'send(passage, signal);',
       },
     ],
     test: IDENTITY,

@@ -9,6 +9,7 @@ import { HttpSockets } from '../../../src/cosmos/transport/http-sockets.ts';
 import { CutShort, type RawReply } from '../../../src/cosmos/transport/raw-reply.ts';
 import { MalformedReply } from '../../../src/cosmos/transport/reply-head.ts';
 import { selfSignedCertificate } from '../../../src/emulator/http/certificate.ts';
+import { Deadline } from '../../../src/lib/abort.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { failure } from '../../helpers/emulator/failure.ts';
 import { until as untilOf } from '../../helpers/wait.ts';
@@ -26,6 +27,16 @@ interface Scene {
   readonly connections: Socket[];
   readonly received: string[];
   send(signal?: AbortSignal): Promise<RawReply>;
+}
+
+/** Sends a request, and waits at most as long as a test may take. */
+async function sendWith(
+  sockets: HttpSockets,
+  address: HttpAddress,
+  signal = new AbortController().signal,
+): Promise<RawReply> {
+  using deadline = new Deadline(60_000, 'a request', signal);
+  return await sockets.send({ ...REQUEST, address, onSend: () => {}, deadline });
 }
 
 const opened: { readonly server: Server; readonly scene: Scene }[] = [];
@@ -74,8 +85,7 @@ async function begin(
     address,
     connections,
     received,
-    send: async (signal = new AbortController().signal) =>
-      sockets.send({ ...REQUEST, address, onSend: () => {}, signal }),
+    send: async (signal) => sendWith(sockets, address, signal),
   };
   opened.push({ server, scene });
   return scene;
@@ -192,12 +202,13 @@ describe('a connection that is not what it should be -> the reply counts, the ne
 
   test('an answer before the request was read -> it counts, and the rest of the request is not sent', async () => {
     const scene = await begin(() => {});
+    using deadline = new Deadline(60_000, 'a request', new AbortController().signal);
     const sent = scene.sockets.send({
       head: REQUEST.head.replace('4', '50000000'),
       body: Buffer.alloc(50_000_000, 'x'),
       address: scene.address,
       onSend: () => {},
-      signal: new AbortController().signal,
+      deadline,
     });
     await until(() => scene.received.length > 0);
     const [socket] = scene.connections;
@@ -243,8 +254,7 @@ describe('TLS', () => {
       ...scene.address,
       origin: new URL(scene.address.origin.href.replace('http:', 'https:')),
     };
-    const signal = new AbortController().signal;
-    const sent = scene.sockets.send({ ...REQUEST, address, onSend: () => {}, signal });
+    const sent = sendWith(scene.sockets, address);
     await until(() => scene.received.length > 0);
     scene.connections[0]?.write(OK);
     expect(await failure(sent)).toHaveProperty('code');
@@ -255,21 +265,14 @@ describe('TLS', () => {
 test('plain http to another machine -> refused', async () => {
   const sockets = new HttpSockets(systemClock);
   const address = { origin: new URL('http://acme.documents.azure.com/'), tls: {} };
-  const signal = new AbortController().signal;
-  await expect(sockets.send({ ...REQUEST, address, onSend: () => {}, signal })).rejects.toThrow('loopback');
+  await expect(sendWith(sockets, address)).rejects.toThrow('loopback');
 });
 
 test('idle for long -> the next request has another connection', async () => {
   let nowMs = 0;
   const scene = await begin((socket) => socket.write(OK));
   const sockets = new HttpSockets({ ...systemClock, monotonicMs: () => nowMs });
-  const send = async (): Promise<RawReply> =>
-    sockets.send({
-      ...REQUEST,
-      address: scene.address,
-      onSend: () => {},
-      signal: new AbortController().signal,
-    });
+  const send = async (): Promise<RawReply> => sendWith(sockets, scene.address);
   await send();
   nowMs += 3999;
   await send();
