@@ -65,6 +65,8 @@ export interface Settlement {
   readonly claims?: ReadonlyArray<Pick<StoredClaim, 'unit' | 'number'>>;
   readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
+  /** Numbers to add to the counters. */
+  readonly counters?: Readonly<Record<string, number>>;
 }
 
 /** What a transaction of units records for the whole migration. */

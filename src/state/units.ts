@@ -144,7 +144,7 @@ export class UnitStore {
       for (const commit of commits) this.#commit(commit);
       this.#parts.tokens.keep(tokens);
       this.#parts.targetTokens.keep(targetTokens);
-      for (const [name, delta] of Object.entries(counters)) this.#parts.counters.add(name, delta);
+      this.#count(counters);
       this.#sql.keepSequence.run(this.#sequence);
     });
   }
@@ -177,7 +177,7 @@ export class UnitStore {
    * Stores what settling has found, and deletes the claims and units that are settled, in one transaction. A later run
    * can settle the rest. Durable.
    */
-  settle({ units = [], claims = [], rows = [], overrides = [] }: Settlement): void {
+  settle({ units = [], claims = [], rows = [], overrides = [], counters = {} }: Settlement): void {
     this.#parts.transactions.durable(() => {
       for (const { unit, number: claim } of claims) this.#sql.dropClaim.run({ unit, number: claim });
       for (const unit of units) {
@@ -185,8 +185,13 @@ export class UnitStore {
         this.#drop(unit);
       }
       this.#keep({ rows, overrides });
+      this.#count(counters);
       this.#sql.keepSequence.run(this.#sequence);
     });
+  }
+
+  #count(counters: Readonly<Record<string, number>>): void {
+    for (const [name, delta] of Object.entries(counters)) this.#parts.counters.add(name, delta);
   }
 
   #intend({ unit, lease, feed, copied, claims = [] }: Intent): void {

@@ -40,6 +40,8 @@ interface Claimed {
 interface Findings {
   readonly rows: Map<string, LedgerRow>;
   readonly overrides: Override[];
+  /** Copies that were removed, because their documents are deleted or have another key now. */
+  readonly removed: { documentsDeleted: number; documentsMoved: number };
 }
 
 export interface Settling {
@@ -127,7 +129,8 @@ async function settlePiece<T>(
   },
 ): Promise<void> {
   const { ledger, backlog, pending, points } = context;
-  const findings: Findings = { rows: new Map(), overrides: [] };
+  const removed = { documentsDeleted: 0, documentsMoved: 0 };
+  const findings: Findings = { rows: new Map(), overrides: [], removed };
   const claims: StoredClaim[] = [];
   await backlog.admit(piece.length, signal);
   await group(signal, async (members) => {
@@ -138,7 +141,8 @@ async function settlePiece<T>(
       });
   });
   const rows = [...findings.rows.values()];
-  ledger.units.settle({ claims, rows, overrides: findings.overrides });
+  ledger.units.settle({ claims, rows, overrides: findings.overrides, counters: removed });
+  context.tally.add(removed);
   backlog.commit(piece.length);
   for (const { identity } of rows) pending.filter.add(identity);
   points.reach('settled-piece');
@@ -189,7 +193,7 @@ async function settleOne(
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
     // The intent that claimed the write of this copy also covers its removal.
     else if ((await withdraw(context, { identity, slot, left: null })).end === 'removed')
-      context.tally.add({ documentsDeleted: 1 });
+      findings.removed[wanted === null ? 'documentsDeleted' : 'documentsMoved'] += 1;
   }
   const isKnown = row !== null || (indexId !== null && ledger.isIndexed(indexId));
   if (isKnown || kept !== null) {

@@ -97,3 +97,14 @@ test('a stop while the run waits -> it ends at once, and the next one waits for 
   expect(move.ledger(({ units }) => units.unsettled())).not.toEqual([]);
   await start(move);
 }, 20_000);
+
+test('documents get another key, or are deleted, while the run waits -> counted as moved and deleted, in the ledger too', async () => {
+  await using move = await crashed();
+  await write(move, orders(1, { tenantId: 'elsewhere' }));
+  await move.source.item('o3', 'c3').delete();
+  const copied = await move.run('copy', { timing });
+  expect(copied.documents).toMatchObject({ moved: 1, deleted: 1 });
+  const totals = move.ledger(({ counters }) => counters.all());
+  expect(totals).toMatchObject({ documentsMoved: 1, documentsDeleted: 1 });
+  await expectSame(move, await move.run('catch-up'));
+});
