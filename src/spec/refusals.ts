@@ -1,5 +1,6 @@
 /** Refusals that several layers report in the same words, and the words for a TTL. */
 import { AfterCommitError, type CosmigError, NotReadyError } from '../lib/errors.ts';
+import { leadsBack } from './turns/settings-of-turn.ts';
 
 export function copyNotFinished(details: { readonly why: string; readonly hint: string }): NotReadyError {
   return new NotReadyError('the copy is not finished', details);
@@ -7,6 +8,14 @@ export function copyNotFinished(details: { readonly why: string; readonly hint: 
 
 export function nothingCopied(why: string): NotReadyError {
   return new NotReadyError('nothing has been copied yet', { why, hint: 'run cosmig copy first' });
+}
+
+/** Returns the refusal for a later turn (settings-of-turn.ts) in which nothing was replicated yet. */
+export function turnNotBegun(number: number, hint: string): NotReadyError {
+  const [what, last] = leadsBack(number)
+    ? ['the way back has not been used yet', 'cutover']
+    : ['nothing was replicated since the rollback', 'rollback'];
+  return new NotReadyError(what, { why: `cosmig tail has not run since the ${last}`, hint });
 }
 
 /**

@@ -20,8 +20,7 @@ import type { LeasesParts } from '../leases/run-leases.ts';
 import type { RunContext } from '../context.ts';
 import type { KeptSource } from '../turn/next-turn.ts';
 import { enter, isTailing, phaseOf } from '../phases.ts';
-import { copyNotFinished } from '../../spec/refusals.ts';
-import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
+import { copyNotFinished, turnNotBegun } from '../../spec/refusals.ts';
 
 /** A tail that lags by more than this would keep the writers stopped for too long. */
 const LAG_MAX_MS = 60_000;
@@ -36,15 +35,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   const { lastCleanMs, say, onStep } = options;
   const phase = phaseOf(context);
   const { turn } = context.spec;
-  if (phase === 'new' && turn !== undefined) {
-    const [what, last] = leadsBack(turn.number)
-      ? ['the way back has not been used yet', 'cutover']
-      : ['nothing was replicated since the rollback', 'rollback'];
-    throw new NotReadyError(what, {
-      why: `cosmig tail has not run since the ${last}`,
-      hint: 'run cosmig tail, then cosmig verify',
-    });
-  }
+  if (phase === 'new' && turn !== undefined)
+    throw turnNotBegun(turn.number, 'run cosmig tail, then cosmig verify');
   if (!isTailing(phase)) {
     throw copyNotFinished({
       why: `the migration is ${phase}`,

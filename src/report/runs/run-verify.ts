@@ -2,6 +2,7 @@
  * Runs a comparison, with or without repair, with its live line, and returns its result. The command and the demo
  * share this module.
  */
+import { existsSync } from 'node:fs';
 import type { Result } from '../../cli/command.ts';
 import type { RunSnapshot } from '../../engine/progress/snapshot.ts';
 import { CosmigError } from '../../lib/errors.ts';
@@ -112,6 +113,10 @@ async function runIt(
       const onSnapshot = (snapshot: RunSnapshot): void => observer?.onSnapshot(snapshot);
       verdict = await compareAndRepair({ ...parts, onSnapshot }, compare);
     } else {
+      if (spec.turn !== undefined && (!existsSync(spec.ledger) || phaseOf(spec.ledger) === 'new')) {
+        const { turnNotBegun } = await import('../../spec/refusals.ts');
+        throw turnNotBegun(spec.turn.number, 'run cosmig tail first');
+      }
       checkLedger(spec.ledger);
       isCommitted = phaseOf(spec.ledger) === 'committed';
       verdict = await compare('as asked', signal);

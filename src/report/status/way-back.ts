@@ -249,6 +249,8 @@ export function adviseWayBack(
   if (wayBack.state === 'rollback-unsafe' && phase === 'tailing')
     return adviseUnsafe(unsafe, running !== null);
   if (wayBack.state !== 'prepared') return null;
-  // A turn that has not begun leads to the source of the turn that is shown.
-  return 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+  // The turn that has not begun is the one that is shown, or leads to the source of that one.
+  return wayBack.leadsTo === 'target'
+    ? 'cosmig tail keeps the target up to date, so that you can return; cosmig finish gives that up'
+    : 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
 }

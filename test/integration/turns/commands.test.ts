@@ -45,17 +45,23 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   await target.items.create({ id: 'new', customerId: 'c1', tenantId: 't1' });
   await target.item('o3', 't0').delete();
-  const tooEarly = await cosmig(move, 'verify', '--reverse');
-  expect([tooEarly.code, tooEarly.stderr]).toEqual([
-    7,
-    expect.stringContaining('run cosmig reverse first, or check --ledger'),
-  ]);
+  const begins = 'cosmig reverse keeps the source up to date';
+  for (const command of ['copy', 'tail']) {
+    const refused = await cosmig(move, command);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining(begins)]);
+  }
   const unused = await cosmig(move, 'rollback', ...SWITCH);
   expect([unused.code, unused.stderr]).toEqual([
     3,
     expect.stringMatching(
       /the way back has not been used yet\s+why +cosmig reverse has not run since the cutover\s+now +run cosmig reverse, then cosmig verify --reverse \(/m,
     ),
+  ]);
+  // Also now that the rollback has made the ledger of the way back.
+  const tooEarly = await cosmig(move, 'verify', '--reverse');
+  expect([tooEarly.code, tooEarly.stderr]).toEqual([
+    3,
+    expect.stringMatching(/the way back has not been used yet[^]* now +run cosmig reverse first/),
   ]);
   const reverse = await cosmig(move, 'reverse', '--until-caught-up', '--json');
   expect([reverse.code, reverse.stderr]).toEqual([0, expect.anything()]);
@@ -112,6 +118,14 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect(returned).toMatch(/^target kept +until .* \(7 d left\)$/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
+  for (const command of ['copy', 'reverse']) {
+    const refused = await cosmig(move, command);
+    const why = /switched back to the source by cosmig rollback[^]* run cosmig tail: it resumes/;
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(why)]);
+  }
+  const unproved = await cosmig(move, 'verify');
+  const first = /nothing was replicated since the rollback[^]* now +run cosmig tail first/;
+  expect([unproved.code, unproved.stderr]).toEqual([3, expect.stringMatching(first)]);
   const tail = await cosmig(move, 'tail', '--until-caught-up');
   expect([tail.code, tail.stderr]).toEqual([0, expect.stringContaining('next: cosmig tail replicates')]);
   expect((await move.documents(target)).length).toBe(31);
