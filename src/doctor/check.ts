@@ -16,6 +16,7 @@ export type CheckName =
   | 'account'
   | 'clock'
   | 'container'
+  | 'migration'
   | 'throughput'
   | 'permissions'
   | 'deletes'

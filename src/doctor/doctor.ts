@@ -27,6 +27,7 @@ import {
   refuseSame,
 } from '../preflight/refusals.ts';
 import { Reservation } from '../preflight/reservation.ts';
+import { checkBegun } from '../engine/prepare.ts';
 import { checkCreation } from '../cosmos/container/create.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -249,6 +250,20 @@ async function checkTarget(
   if (target === undefined) return;
   const { account, facts } = target;
   const like = source?.facts ?? null;
+  if (ledger?.hasBegun === true && like !== null) {
+    const known = await list.make('target', 'migration', async () => {
+      checkBegun(spec, { source: like, target: facts });
+      return { message: 'both containers are those with which the migration has begun', value: true };
+    });
+    if (known === undefined) {
+      list.skip(
+        'target',
+        ['throughput', 'permissions', 'key', 'documents', 'settings'],
+        'an earlier check failed',
+      );
+      return;
+    }
+  }
   if (facts === null) {
     if (source === undefined || like === null)
       return list.skip('target', ['settings'], 'the source could not be read');
@@ -288,7 +303,7 @@ async function checkTarget(
     list.skip('target', ['documents'], 'an earlier check failed');
   } else {
     await list.make('target', 'documents', async () => {
-      if (ledger.hasBegun) return { message: 'it holds the copies of the migration that has begun' };
+      if (ledger.hasBegun) return { message: 'it holds the copies of the migration' };
       await new Reservation(asked.requests, facts, {
         ...asked,
         patience: asked.patience.fresh(),

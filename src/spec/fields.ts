@@ -154,7 +154,7 @@ export const FIELDS = {
   },
   createTarget: {
     type: 'switch',
-    help: "create the target, with the source's settings and the new key; needs an account key",
+    help: "let cosmig copy create the target, with the source's settings and the new key; needs an account key",
   },
   targetThroughput: {
     type: 'number',

@@ -9,7 +9,7 @@ import { NotReadyError } from '../lib/errors.ts';
 import { Ledger } from '../state/ledger.ts';
 import { describeInFlight, type Verdict } from '../verify/verdict.ts';
 import { verify, type VerifyProgress } from '../verify/verify.ts';
-import { compareAndRepair, optionsOf } from './repair.ts';
+import { compareAndRepair, optionsOf, withOwnTail } from './repair.ts';
 
 /** How long documents in flight are waited for. */
 const DEADLINE_MS = 180_000;
@@ -30,7 +30,14 @@ export async function completeAdoption(
   const { spec, clock, say = () => {} } = parts;
   say('comparing both sides, since this ledger has not filled the target');
   const verdict = await compareAndRepair(parts, async (extent, signal) =>
-    verify({ ...parts, ...optionsOf(extent), level: 'digest', deadlineMs: DEADLINE_MS, signal, onProgress }),
+    verify({
+      ...parts,
+      ...optionsOf(extent),
+      level: 'digest',
+      deadlineMs: DEADLINE_MS,
+      signal,
+      onProgress: (progress) => onProgress(withOwnTail(progress)),
+    }),
   );
   const { equal, differences } = verdict;
   const { extra, ...others } = differences;

@@ -11,7 +11,7 @@ import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Verdict } from '../verify/verdict.ts';
-import type { VerifyParts } from '../verify/verify.ts';
+import type { VerifyParts, VerifyProgress } from '../verify/verify.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
 /**
@@ -81,6 +81,11 @@ export async function compareAndRepair(
   }
   if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);
   return hasRepaired ? { ...verdict, repaired } : verdict;
+}
+
+/** Returns the progress of a comparison during which no `cosmig tail` can run, because this process replicates. */
+export function withOwnTail(progress: VerifyProgress): VerifyProgress {
+  return progress.waitsFor === null ? progress : { ...progress, waitsFor: 'its own replication' };
 }
 
 /** Runs `work` while the engine tails. If one of the two fails, the other is stopped. */

@@ -109,16 +109,25 @@ export function configText({ result, candidate, spec, ledger }: ConfigOrder): st
 function targetPart({ source }: PlanResult, candidate: CandidateResult, { connection }: PlanSpec): string {
   const move = must(candidate.costs.migration, 'only the present key has no migration');
   const { initialRu, initialPartitions, hoursAtInitial, proposedRu, hoursAtProposed } = move;
-  const costs = `Copying reads ${ruText(move.sourceRu)} and writes ${ruText(move.targetRu)}.`;
   const ofSource = source.throughput?.ru ?? 0;
+  const costs = `Copying reads ${ruText(move.sourceRu)} and writes ${ruText(move.targetRu)}.`;
+  const given =
+    initialRu === null
+      ? `The new container gets no RU/s of its own, as the source has none (${source.throughputText}).`
+      : `The new container gets the settings of the source and ${ruPerSecondText(initialRu)}, with which it begins with ${pluralize(initialPartitions, 'physical partition')}.`;
   const later =
     initialRu === null || initialRu >= ofSource
       ? ''
-      : ` That is less than the ${ruPerSecondText(ofSource)} of the source, with which it could begin with more; cosmig cutover --like-source throughput gives it those RU/s afterwards.`;
-  const text =
-    initialRu === null
-      ? `The new container gets no RU/s of its own, as the source has none (${source.throughputText}). ${costs}`
-      : `The new container gets the settings of the source and ${ruPerSecondText(initialRu)}, with which it begins with ${pluralize(initialPartitions, 'physical partition')}.${later} ${costs}${hoursAtInitial === null ? '' : ` With these RU/s that takes ${hoursText(hoursAtInitial)}.`}${proposedRu > initialRu ? ` Raised to ${ruPerSecondText(proposedRu)} after it was created, it takes ${hoursText(hoursAtProposed)}.` : ''}`;
+      : ` With the ${ruPerSecondText(ofSource)} of the source it could begin with more partitions than it needs, and each would get a smaller part of them. Raise them after it was created if the tail falls behind; cosmig cutover --like-source throughput gives it those of the source.`;
+  const [atFirst, raised] = [hoursAtInitial, hoursAtProposed].map((hours) =>
+    hours === null ? null : hoursText(hours),
+  );
+  const takes = atFirst === null ? '' : ` With these RU/s that takes ${atFirst}.`;
+  const faster =
+    proposedRu > (initialRu ?? proposedRu) && raised !== atFirst
+      ? ` With ${ruPerSecondText(proposedRu)}, it takes ${raised}.`
+      : '';
+  const text = `${given}${later} ${costs}${takes}${faster}`;
   const creates =
     connection.signsInWith === 'key'
       ? 'createTarget: true\n'

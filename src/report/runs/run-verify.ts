@@ -59,7 +59,7 @@ async function runIt(
   const { spec } = parts;
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { verify } = await import('../../verify/verify.ts');
-  const { optionsOf } = await import('../../workflows/repair.ts');
+  const { optionsOf, withOwnTail } = await import('../../workflows/repair.ts');
   const { VerifyStore, verifyPath } = await import('../../verify/store.ts');
   const { Ledger } = await import('../../state/ledger.ts');
   // Every comparison holds the lock of the store of comparisons. A repair is a mover, so it holds the ledger lock too.
@@ -91,7 +91,8 @@ async function runIt(
       ...(extent === 'as asked' ? { fresh } : {}),
       deadlineMs: isCommitted ? Math.min(deadlineMs, COMMITTED_DEADLINE_MS) : deadlineMs,
       signal: within,
-      onProgress: (progress) => {
+      onProgress: (found) => {
+        const progress = repair ? withOwnTail(found) : found;
         hasBegun = true;
         observer?.onCompare(progress);
         show(progress);

@@ -177,6 +177,16 @@ describe('cosmig doctor', () => {
     expect(notOk(shown)).toEqual([RECONCILED]);
   });
 
+  test('a migration has begun, and its target is gone -> fails, as the copy would', async () => {
+    await move.run('copy');
+    await move.target.delete();
+    const ran = await typed(move, 'doctor', ...PLACES, '--create-target');
+    expect([ran.code, ran.stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+      3,
+      expect.stringMatching(/failed +there is no target container .* was there when the migration began/),
+    ]);
+  });
+
   test('a wrong key of the target -> the source is still checked', async () => {
     const key = Buffer.alloc(64).toString('base64');
     const target = `AccountEndpoint=${move.emulator.endpoint};AccountKey=${key}`;

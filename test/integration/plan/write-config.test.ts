@@ -91,7 +91,7 @@ test.each(CANDIDATES.map((candidate, at) => [String(at + 1), candidate]))(
     expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(text.replaceAll('\n# ', ' ')).toContain(`to ${candidate}, written by cosmig plan`);
     expect(text.replaceAll('\n# ', ' ')).toContain(
-      'less than the 18,000 RU/s of the source, with which it could begin with more; cosmig cutover --like-source throughput gives it those RU/s',
+      'With the 18,000 RU/s of the source it could begin with more partitions than it needs, and each would get a smaller part of them. Raise them after it was created if the tail falls behind; cosmig cutover --like-source throughput gives it those of the source. Copying reads',
     );
     expect(text).not.toContain('AccountKey');
     const doctor = await run('doctor');
