@@ -60,7 +60,9 @@ export const status: Command<typeof OPTIONS> = {
       if (report === undefined) return result;
       const { writeWatchPage } = await import('../report/status/report-file.ts');
       const { resultOrThrow } = await import('../report/runs/result-or-throw.ts');
-      return resultOrThrow(result, writeWatchPage(report, first, clock.now()), out);
+      const error = writeWatchPage(report, first, clock.now());
+      if (error === undefined) out.note(`the report is in ${report}`);
+      return resultOrThrow(result, error, out);
     });
   },
 };

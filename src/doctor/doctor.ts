@@ -27,7 +27,7 @@ import {
   refuseSame,
 } from '../preflight/refusals.ts';
 import { Reservation } from '../preflight/reservation.ts';
-import { checkBegun } from '../engine/prepare.ts';
+import { checkBegun } from '../preflight/begun.ts';
 import { checkCreation } from '../cosmos/container/create.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';

@@ -1,8 +1,8 @@
 /** Prepares a run: opens the ledger, after the checks of the preflight if the migration has not begun. */
-import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
-import { containerMissing, nothingCopied } from '../spec/refusals.ts';
+import { nothingCopied } from '../spec/refusals.ts';
 import { Ledger, refuseMissingLedger } from '../state/ledger.ts';
+import { orMissing } from '../preflight/begun.ts';
 import { openLedger, type ContainerPair } from './assemble.ts';
 import {
   reservationIn,
@@ -13,7 +13,7 @@ import {
   refuseWarnings,
   type InspectParts,
 } from '../preflight/inspect.ts';
-import type { MigrationSpec, TurnSpec } from '../spec/migration-spec.ts';
+import type { TurnSpec } from '../spec/migration-spec.ts';
 import { refuseLiveLedger } from './map/other-ledger.ts';
 import { openTurn } from './turn/begin-turn.ts';
 import type { Goal } from './progress/snapshot.ts';
@@ -88,31 +88,4 @@ async function prepareTurn(turn: TurnSpec, parts: InspectParts, nowMs: number): 
   const ledger = openTurn(parts.spec, turn, { source, target: there, nowMs });
   const deletes = must(ledger.migration.read().deletes, 'a turn begins with its mode');
   return { ledger, containers: { source, target: there, deletes } };
-}
-
-/** Throws if the containers are not those with which the migration of this ledger has begun. Changes nothing. */
-export function checkBegun(
-  spec: MigrationSpec,
-  { source, target }: { readonly source: ContainerFacts; readonly target: ContainerFacts | null },
-): void {
-  const there = orMissing(target, { spec });
-  using ledger = Ledger.openReadonly(spec.ledger);
-  // They were pinned when it began, so this only compares.
-  ledger.migration.pinContainers({
-    sourceRid: source.rid,
-    targetRid: there.rid,
-    sourceTtl: source.defaultTtl,
-  });
-}
-
-function orMissing(
-  target: ContainerFacts | null,
-  { spec }: { readonly spec: MigrationSpec },
-): ContainerFacts {
-  if (target !== null) return target;
-  const { database, container } = spec.target;
-  throw containerMissing(`target container ${database}/${container}`, {
-    why: 'it was there when the migration began; if it was deleted, what the ledger knows of it is void',
-    hint: 'begin a new migration with --ledger FILE (a new file) and an empty target',
-  });
 }

@@ -3,6 +3,7 @@
  * that a migration cannot undo, so the operator has to accept it. A note describes a normal part of the migration.
  * Settings that can never work are refused in refusals.ts.
  */
+import { formatCount } from '../lib/counting.ts';
 import type { SettingDifference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -63,7 +64,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   if (lacking === documents) {
     yield {
       kind: 'no-key',
-      message: `none of ${documents} sampled documents has the key ${key}`,
+      message: `none of ${formatCount(documents)} sampled documents has the key ${key}`,
       why: LACKING[spec.missingKey],
       hint: `check the path ${key}; property names are case-sensitive`,
     };
@@ -89,9 +90,12 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
     const named = first === undefined ? '' : `, the first with id ${show(first.id)}`;
     yield {
       kind: 'collisions',
-      message: `${collisions} of ${documents} sampled documents have the same id as another one under the new key`,
+      message: `${formatCount(collisions)} of ${formatCount(documents)} sampled documents have the same id as another one under the new key`,
       why: `only one document can have a given key and id${named}; the second one ${spec.onCollision === 'fail' ? 'stops the copy' : 'becomes a dead letter'}`,
-      hint: `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
+      hint:
+        lacking === documents
+          ? 'choose a key that the documents have: most collisions go away with it'
+          : `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
     };
   }
   // Documents without the key do not count here: a warning above reports them.
@@ -99,7 +103,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   if (lacking * 2 <= documents && isFew(distinct, { moved, total: source.documentCount ?? documents })) {
     yield {
       kind: 'few-values',
-      message: `the key ${key} has ${distinct === 1 ? 'one value' : `only ${distinct} values`} in ${documents} sampled documents`,
+      message: `the key ${key} has ${distinct === 1 ? 'one value' : `only ${distinct} values`} in ${formatCount(documents)} sampled documents`,
       why: 'a value holds 20 GB and takes 10,000 RU/s at most, however large the container is',
       hint: 'choose a key with hundreds of values at least, or add a second level or a hash to it',
     };
@@ -117,12 +121,15 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   }
 }
 
+/** A property of the document itself, which a template names without a slash. */
+const PLAIN_PATH = /^\/[A-Za-z_]\w*$/;
+
 /** Returns a `--derive` template whose key includes the source key, so documents with one id do not collide. */
 function finerKey(
   { derive, partitionKey }: MigrationSpec,
   { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
 ): string {
-  const placeholder = (path: string): string => `{${path}}`;
+  const placeholder = (path: string): string => (PLAIN_PATH.test(path) ? `{${path.slice(1)}}` : `{${path}}`);
   const old = keyPaths.map(placeholder).join('-');
   const [only, ...others] = derive;
   if (others.length > 0) return '--derive';

@@ -62,7 +62,8 @@ export function verifyText(verdict: Verdict): string {
   // Documents that were written between the two scans are rechecked one by one. Without this row, two unequal counts
   // would seem to contradict the verdict.
   const rechecked = Number(lookedAtAgain ?? 0);
-  if (rechecked > 0) rows.push(['rechecked', `${pluralize(rechecked, 'document')}, one by one`]);
+  if (rechecked > 0)
+    rows.push(['rechecked', `${pluralize(rechecked, 'document')} that changed meanwhile, one by one`]);
   if (verdict.longIntegers !== undefined) {
     const { source: here, target: there } = verdict.longIntegers;
     const counts = `${pluralize(here, 'document')} in the source, ${formatCount(there)} in the target`;

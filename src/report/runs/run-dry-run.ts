@@ -46,7 +46,7 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { spec, connections } = parts;
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { inspect } = await import('../../preflight/inspect.ts');
-  const { checkBegun } = await import('../../engine/prepare.ts');
+  const { checkBegun } = await import('../../preflight/begun.ts');
   const { dryRunJson, dryRunText } = await import('../dry-run.ts');
   const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');

@@ -92,9 +92,9 @@ describe('preflight warnings: the key', () => {
   });
 
   test.each([
-    [{}, ['/site'], "--derive '/pk={/site}-{/tenantId}'"],
-    [{}, ['/pk', '/"a b"'], `--derive '/newPk={/pk}-{/"a b"}-{/tenantId}'`],
-    [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={/site}-{at|month}'"],
+    [{}, ['/site'], "--derive '/pk={site}-{tenantId}'"],
+    [{}, ['/pk', '/"a b"'], `--derive '/newPk={pk}-{/"a b"}-{tenantId}'`],
+    [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={site}-{at|month}'"],
   ])('collisions with %o from %o -> %s', (key, keyPaths, flag) => {
     const sample = { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] };
     const asked = { ...spec, derive: [], partitionKey: ['/tenantId'], ...key };
