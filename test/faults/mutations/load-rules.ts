@@ -62,8 +62,8 @@ export const LOAD_RULES: readonly Rule[] = [
     edits: [
       {
         file: SETTLE,
-        find: 'ledger.units.settle({ claims, rows, overrides: findings.overrides });',
-        replace: 'ledger.units.settle({ rows, overrides: findings.overrides });',
+        find: 'ledger.units.settle({ claims, rows, overrides: findings.overrides, counters: removed });',
+        replace: 'ledger.units.settle({ rows, overrides: findings.overrides, counters: removed });',
       },
     ],
     test: WINDOWS,
