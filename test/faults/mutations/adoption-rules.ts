@@ -133,7 +133,7 @@ export const ADOPTION_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/letters/repair.ts',
-        find: 'if (await isStranger(context, identity)) return 'kept';',
+        find: "if (await isStranger(context, identity)) return 'kept';",
         replace: '',
       },
     ],
