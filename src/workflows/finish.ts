@@ -44,8 +44,12 @@ export async function finishWayBack(parts: RunParts): Promise<Finished> {
   using ledger = Ledger.openForOperator(before.ledger);
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
   refuseUnswitched(ledger, leadsBack(before.number) ? 'rollback' : 'cutover');
-  say(`the way back ends for good: to return to the ${kept} then takes a new copy`);
-  if (next.endedAtMs === null) ledger.nextTurn.end(next, clock.now());
+  if (next.endedAtMs === null) {
+    say(`the way back ends for good: to return to the ${kept} then takes a new copy`);
+    ledger.nextTurn.end(next, clock.now());
+  } else {
+    say(`the way back was ended at ${new Date(next.endedAtMs).toISOString()}`);
+  }
   ledger.noteProgress();
   const { pausedTtl } = next;
   if (pausedTtl !== null) await setTtl(parts, { of: kept, ttl: pausedTtl }, parts.drain);

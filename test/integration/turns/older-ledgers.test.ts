@@ -56,6 +56,8 @@ test('way back: the ledgers are those of an older cosmig -> upgraded by the comm
       expect.stringContaining('run cosmig reverse with this cosmig once'),
     ]);
   }
-  expect(await cosmig(move, 'finish')).toMatchObject({ code: 0 });
+  const ended = await cosmig(move, 'finish');
+  expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('ends for good')]);
+  expect((await cosmig(move, 'finish')).stderr).toContain('the way back was ended at 20');
   expect(await typed(move, 'status')).toMatchObject({ code: 0 });
 }, 60_000);
