@@ -124,7 +124,8 @@ export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K
 
 /** What a command found or did, as an object for scripts and as text for people. */
 export interface Result {
-  readonly json: Readonly<Record<string, unknown>>;
+  /** Null when the command has printed its objects one by one. */
+  readonly json: Readonly<Record<string, unknown>> | null;
   /** The text for stdout, without the last line end. Empty when the command has printed its lines one by one. */
   readonly text: string;
   /** Additional information for people. It is printed on stderr, but not with --quiet or --json. */

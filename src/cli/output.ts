@@ -107,7 +107,8 @@ export class Output implements Reporter {
     this.#resultWritten = true;
     this.hideLive();
     const { json, quiet, stdout, stderr } = this.#options;
-    const text = json ? safeStringify(result.json) : printable(result.text);
+    const ofJson = (): string => (result.json === null ? '' : safeStringify(result.json));
+    const text = json ? ofJson() : printable(result.text);
     if (text !== '') stdout.write(`${text}\n`);
     if (result.aside !== undefined && !json && !quiet)
       stderr.write(`${this.#fitAside(printable(result.aside))}\n`);

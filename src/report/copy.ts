@@ -23,18 +23,39 @@ export function runJson(
 }
 
 /** Returns a phase in the words for a run that has ended: nothing tails any longer. */
-function phaseOfEnded(phase: RunSnapshot['phase'], command: string): string {
+function phaseOfEnded(phase: RunSnapshot['phase'], isBack: boolean): string {
   if (phase !== 'tailing') return phase;
-  return command === 'reverse' ? 'on the way back' : 'copied';
+  return isBack ? 'on the way back' : 'copied';
 }
 
-/** Returns the result as text for people. */
-export function runText(snapshot: RunSnapshot, command: string): string {
-  const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration, adoption } = snapshot;
+/** Returns the result of a retry of dead letters as text for people: it reads no range of the source. */
+export function retryText({ documents, ru, throttled, durationMs, migration }: RunSnapshot): string {
+  return table([
+    ['migration', migration],
+    ['written', formatCount(documents.written)],
+    ['dead letters', `${formatCount(documents.deadLettered)} still open`],
+    ...usedRows({ ru, throttled, durationMs }),
+  ]);
+}
+
+function usedRows({
+  ru,
+  throttled,
+  durationMs,
+}: Pick<RunSnapshot, 'ru' | 'throttled' | 'durationMs'>): TextRow[] {
+  return [
+    ['RU', `${formatRu(ru)}, ${formatCount(throttled)} throttled`],
+    ['took', formatDuration(durationMs)],
+  ];
+}
+
+/** Returns the result as text for people. `isBack`: the run was in a turn that leads back. */
+export function runText(snapshot: RunSnapshot, isBack: boolean): string {
+  const { documents, lagSeconds, ranges, phase, migration, adoption } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: TextRow[] = [
     ['migration', migration],
-    ['phase', phaseOfEnded(phase, command)],
+    ['phase', phaseOfEnded(phase, isBack)],
     ...(adoption === undefined ? [] : ([['found', describeAdoption(adoption)]] as const)),
     ['read', formatCount(documents.read)],
     ['written', formatCount(documents.written)],
@@ -43,8 +64,7 @@ export function runText(snapshot: RunSnapshot, command: string): string {
     ['dead letters', formatCount(documents.deadLettered)],
     ...longIntegerRows(documents.longIntegers),
     ['ranges', copying === 0 ? `${ranges.length}` : `${ranges.length - copying} of ${ranges.length} copied`],
-    ['RU', `${formatRu(ru)}, ${formatCount(throttled)} throttled`],
-    ['took', formatDuration(durationMs)],
+    ...usedRows(snapshot),
   ];
   if (lagSeconds !== null) rows.push(['lag', `${lagSeconds} s`]);
   if (snapshot.sweepPending)

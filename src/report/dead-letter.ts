@@ -1,6 +1,6 @@
-/** Shows a dead letter as one screen of text, with what the operator can do about it. */
-import type { Letter, Reason } from '../state/dead-letters.ts';
-import { formatTime, table } from './format.ts';
+/** Shows dead letters: one as a screen of text with what the operator can do about it, or each on a few lines. */
+import type { Letter, LetterState, Reason } from '../state/dead-letters.ts';
+import { formatTime, table, wrapRow, wrapText, type TextRow } from './format.ts';
 
 /**
  * Returns the text for people. `document` is undefined when the operator did not ask for it, and null when it was
@@ -8,22 +8,40 @@ import { formatTime, table } from './format.ts';
  */
 export function letterText(letter: Letter, document: string | null | undefined): string {
   const { number, state, reason, code, why, id, sourceKey: from, targetKey, waits, attempts, atMs } = letter;
-  const facts = table([
+  const times = attempts === 1 ? 'once' : `${attempts} times`;
+  const rows: TextRow[] = [
     ['dead letter', `${number}, ${state}`],
     ['reason', code === reason ? reason : `${reason} (${code})`],
-    ['why', why],
+    ...wrapRow(['why', why]),
     ['id', id],
     ['source key', from],
     ['target key', targetKey ?? '(no key)'],
-    ['waits for', WAITS[waits.for]],
-    [
-      state === 'open' ? 'last tried' : state,
-      `${formatTime(atMs)}, ${attempts === 1 ? 'once' : `${attempts} times`}`,
-    ],
-    ['next', state === 'open' ? NEXT[reason] : 'nothing'],
-  ]);
+    ...wrapRow(['waits for', WAITS[waits.for]]),
+    ...(state === 'open'
+      ? ([['last tried', `${formatTime(atMs)}, ${times}`]] as const)
+      : ([
+          ['tried', times],
+          [state, formatTime(atMs)],
+        ] as const)),
+    ...wrapRow(['next', state === 'open' ? NEXT[reason] : 'nothing']),
+  ];
+  const facts = table(rows);
   if (document === undefined) return facts;
   return `${facts}\n\n${document ?? 'the document was deleted in the source'}`;
+}
+
+/** Where the reason begins in a list of letters. */
+const INDENT = ' '.repeat(8);
+/** The reason in a list of letters fits a screen of 80 columns. */
+const WHY_COLUMNS = 72;
+
+/** Returns the lines of a letter in a list. `shown`: the states that are listed. */
+export function listedText(letter: Letter, shown: LetterState | 'any'): string {
+  const { number, state, reason, id, sourceKey, targetKey, why } = letter;
+  const shownState = shown === 'any' ? state.padEnd(11) : '';
+  const head = `${String(number).padStart(6)}  ${shownState}${reason.padEnd(17)}`;
+  const lines = wrapText(why, WHY_COLUMNS).map((line) => `${INDENT}${line}`);
+  return [`${head}${id}  ${sourceKey} -> ${targetKey ?? '(no key)'}`, ...lines].join('\n');
 }
 
 const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {

@@ -53,6 +53,11 @@ export class MoverLock {
     }
   }
 
+  /** Whether an error is that of `take` when another process holds the lock. */
+  static isRefusal(error: unknown): boolean {
+    return error instanceof NotReadyError && isBusy(error.cause);
+  }
+
   /**
    * Takes the lock of a file that is not a ledger. If another process holds it, the error says `what` is the case, and
    * that the `holder` has the file.

@@ -95,24 +95,28 @@ function lettersIn(path: string): readonly string[] {
 }
 
 describe('dead-letters list', () => {
-  test('open letters -> one line each, control characters escaped', async () => {
+  test('open letters -> two lines each, control characters escaped, and what comes next', async () => {
     const path = made();
     await expect(ask(path, 'list')).resolves.toEqual({
       code: 0,
       stdout: [
-        '     1  collision        "a"  ["A"] -> ["P"]  another document holds its place',
-        '     2  too-large        "b"  ["A"] -> ["P"]  it has 2,100,000 bytes',
-        '     5  missing-key      "\\u202eevil"  [{},7] -> (no key)  it has no /tenantId',
+        '     1  collision        "a"  ["A"] -> ["P"]',
+        '        another document holds its place',
+        '     2  too-large        "b"  ["A"] -> ["P"]',
+        '        it has 2,100,000 bytes',
+        '     5  missing-key      "\\u202eevil"  [{},7] -> (no key)',
+        '        it has no /tenantId',
         '',
       ].join('\n'),
-      stderr: '',
+      stderr: `next: cosmig dead-letters show --ledger ${path} NUMBER says what to do about one; retry NUMBER tries it again, discard NUMBER leaves its document behind\n`,
     });
   });
 
   test('--state or --all -> other letters with their state', async () => {
     const path = made();
     const { stdout } = await ask(path, 'list --all');
-    expect(stdout.split('\n').map((line) => line.slice(0, 36))).toEqual([
+    const heads = stdout.split('\n').filter((line) => !line.startsWith(' '.repeat(8)));
+    expect(heads.map((line) => line.slice(0, 36))).toEqual([
       '     1  open       collision        ',
       '     2  open       too-large        ',
       '     3  closed     collision        ',
@@ -121,7 +125,10 @@ describe('dead-letters list', () => {
       '',
     ]);
     expect((await ask(path, 'list --state any')).stdout).toBe(stdout);
-    expect((await ask(path, 'list --state discarded')).stdout).toMatch(/^ {5}4 {2}bad-id .*\n$/);
+    expect((await ask(path, 'list --state discarded')).stdout).toMatch(
+      /^ {5}4 {2}bad-id .*\n {8}another .*\n$/,
+    );
+    expect((await ask(path, 'list --state discarded')).stderr).toBe('');
   });
 
   test('--json -> one object per line', async () => {
@@ -208,9 +215,11 @@ describe('dead-letters show', () => {
         'id                   "a"',
         'source key           ["A"]',
         'target key           ["P"]',
-        'waits for            the document that has its key and id in the target; it is retried when that one is moved or deleted',
+        'waits for            the document that has its key and id in the target; it is',
+        '                     retried when that one is moved or deleted',
         'last tried           2026-01-01 00:00:00Z, 2 times',
-        'next                 change the id or the key of one of the two documents in the source, delete one, or discard the letter',
+        'next                 change the id or the key of one of the two documents in the',
+        '                     source, delete one, or discard the letter',
         '',
       ].join('\n'),
       stderr: '',
@@ -220,7 +229,7 @@ describe('dead-letters show', () => {
   test('a closed letter -> when it was closed', async () => {
     const { stdout } = await ask(made(), 'show 3');
     expect(stdout).toMatch(/^dead letter +3, closed$/m);
-    expect(stdout).toMatch(/^closed +2026-01-01 01:00:00Z, once$/m);
+    expect(stdout).toMatch(/^tried +once\nclosed +2026-01-01 01:00:00Z$/m);
     expect(stdout).toMatch(/^next +nothing$/m);
   });
 
@@ -359,6 +368,9 @@ describe('dead-letters discard', () => {
     const { code, stderr } = await ask(path, 'discard 1');
     expect(code).toBe(3);
     expect(stderr).toContain('another cosmig is working with');
+    expect(stderr).toContain(
+      '\n  now  stop cosmig tail with Ctrl-C in its terminal, and start it again afterwards; ',
+    );
     expect(ledger.letters.get(1)?.state).toBe('open');
   });
 

@@ -10,7 +10,7 @@ import type { TypeOf } from '../../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { LetterChoice } from '../../workflows/dead-letters.ts';
-import { DEAD_LETTERS, numberOrAll } from './index.ts';
+import { DEAD_LETTERS, numberOrAll, withLedger } from './index.ts';
 
 /** Every reason; a test compares this list with that of the ledger, which --help does not load. */
 const REASONS = [
@@ -56,7 +56,8 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
     return inTurn(context, 'newest', async (turned) => {
-      const result = discardLetters(loadLedgerPath(turned), choice, turned.clock.now());
+      const path = loadLedgerPath(turned);
+      const result = await withLedger(async () => discardLetters(path, choice, turned.clock.now()));
       const { discarded, deadLetters } = result;
       const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
       return {

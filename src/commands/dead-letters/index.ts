@@ -1,6 +1,6 @@
 /** The parts that the commands about dead letters share: their group, their operand, and a letter as JSON. */
 import type { CommandGroup } from '../../cli/command.ts';
-import { UsageError } from '../../lib/errors.ts';
+import { NotReadyError, UsageError } from '../../lib/errors.ts';
 import type { LETTER } from '../../report/json/ledger-results.ts';
 import type { TypeOf } from '../../report/json/schema.ts';
 import { isoTime } from '../../report/format.ts';
@@ -13,6 +13,21 @@ export const DEAD_LETTERS: CommandGroup = {
     'A document that cannot be moved becomes a dead letter, with its reason; all others are moved. Fix the document in the ' +
     'source, and the running migration closes the letter by itself; or retry it, or discard it.',
 };
+
+/** Runs `work`, which needs the ledger for itself. If another run holds it, the error says how to get it. */
+export async function withLedger<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { MoverLock } = await import('../../state/lock.ts');
+    if (!(error instanceof NotReadyError) || !MoverLock.isRefusal(error)) throw error;
+    throw new NotReadyError(error.message, {
+      why: error.why,
+      hint: 'stop cosmig tail with Ctrl-C in its terminal, and start it again afterwards; while it runs, it moves each document that you fix in the source',
+      cause: error,
+    });
+  }
+}
 
 /** Returns the number of a letter or `all`. Throws unless exactly one of the operand and --all is given. */
 export function numberOrAll(operand: string | undefined, all: boolean, usage: string): number | 'all' {

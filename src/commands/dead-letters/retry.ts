@@ -2,7 +2,7 @@
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
 import { RUN_OPTIONS } from '../../spec/fields.ts';
-import { DEAD_LETTERS, numberOrAll } from './index.ts';
+import { DEAD_LETTERS, numberOrAll, withLedger } from './index.ts';
 
 const OPTIONS = {
   all: { type: 'boolean', help: 'retry every open one' },
@@ -30,6 +30,7 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { withMetrics } = await import('../../report/metrics/during.ts');
+    const { retryText } = await import('../../report/copy.ts');
     const { runWithProgress } = await import('../../report/runs/run-engine.ts');
     const { retryLetters } = await import('../../engine/run.ts');
     const command = 'dead-letters retry';
@@ -38,8 +39,10 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
       return withMetrics(turned, command, async () =>
         runWithProgress(turned, {
           command,
+          text: retryText,
           run: async (parts) => {
-            const result = await retryLetters(parts, which === 'all' ? which : [which]);
+            const wanted = which === 'all' ? which : [which];
+            const result = await withLedger(async () => retryLetters(parts, wanted));
             turned.out.note(`${pluralize(result.retried, 'dead letter')} retried, ${result.closed} closed`);
             return result;
           },

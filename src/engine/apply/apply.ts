@@ -14,7 +14,7 @@ import { etagToBytes } from '../../state/segments/etag-hash.ts';
 import { mapKey, wordsOf } from '../../documents/hash.ts';
 import { assert, must } from '../../lib/assert.ts';
 import type { FeedName, LedgerRow } from '../../state/rows.ts';
-import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
+import { closeLetter, printKey, printLevels, quarantine } from '../letters/dead-letters.ts';
 import type { RunContext } from '../context.ts';
 import { putInSlot, removeIfOurs, type Put, type PutFailure } from './put-in-slot.ts';
 import type { FeedOrder, Turn } from '../unit/sequencer.ts';
@@ -265,17 +265,23 @@ function isWaiting({ context, change: { identity } }: Subject, { slot, body }: V
   return waitsHere && context.unique.wants(identity.hash, context.unique.valuesOf(body));
 }
 
-async function refuseFailed(subject: Subject, version: Version, { reason, code }: PutFailure): Promise<void> {
-  return refuse(subject, version, { reason, code, why: WHY[reason] });
+async function refuseFailed(subject: Subject, version: Version, failure: PutFailure): Promise<void> {
+  const { reason, code } = failure;
+  const why = failure.reason === 'collision' ? collisionWhy(failure.holder) : WHY[failure.reason];
+  return refuse(subject, version, { reason, code, why });
 }
 
-const WHY: Readonly<Record<PutFailure['reason'], string>> = {
-  collision: 'another document of the source has the same id and the same new key',
+/** Names the other document. In a turn that leads back `source` and `target` are swapped before this is shown. */
+function collisionWhy({ name: [id = '', ...key] }: SourceIdentity): string {
+  return `${id} of ${printLevels(key)} in the source has the same id and the same target key`;
+}
+
+const WHY: Readonly<Record<Exclude<PutFailure['reason'], 'collision'>, string>> = {
   'unique-key': 'another document in the target has the same values in a unique key',
   'foreign-document': 'the slot is taken by a document that cosmig has not written',
   'changed-by-others': 'another process has changed or deleted the copy',
   'too-large': 'the target does not take a document of this size',
-  'partition-full': 'the logical partition of the new key is full',
+  'partition-full': 'the logical partition of its target key is full',
   rejected: 'the target does not take this document',
 };
 

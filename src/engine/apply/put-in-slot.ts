@@ -32,17 +32,19 @@ export interface Put {
 }
 
 /** Why a document did not get its slot. */
-export interface PutFailure {
-  readonly reason:
-    | 'collision'
-    | 'unique-key'
-    | 'foreign-document'
-    | 'changed-by-others'
-    | 'too-large'
-    | 'partition-full'
-    | 'rejected';
-  readonly code: string;
-}
+export type PutFailure =
+  | {
+      readonly reason:
+        | 'unique-key'
+        | 'foreign-document'
+        | 'changed-by-others'
+        | 'too-large'
+        | 'partition-full'
+        | 'rejected';
+      readonly code: string;
+    }
+  /** `holder`: the document of the source that has the slot. */
+  | { readonly reason: 'collision'; readonly code: string; readonly holder: SourceIdentity };
 
 /** The limit of attempts at one slot. Another writer of the target may win a race now and then, but not every time. */
 const TRIES_MAX = 100;
@@ -121,7 +123,8 @@ async function adjudicate(
   const row = context.pending.rowOf(seen.identity.hash, null);
   const other = { left: etagLeft(row, slot.hash), body: null, isKnown: true };
   if (isChanged(context, seen, other)) return FOREIGN;
-  if (await stillMaps(context, seen.identity, slot)) return { reason: 'collision', code: 'slot-taken' };
+  if (await stillMaps(context, seen.identity, slot))
+    return { reason: 'collision', code: 'slot-taken', holder: seen.identity };
   if (ours === 'unknown' && !(await hasCopied(context, seen.identity, slot))) return FOREIGN;
   await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);
   context.points.reach('takeover-intended');

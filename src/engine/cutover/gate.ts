@@ -121,8 +121,8 @@ export function refuseOpenLetters({ ledger }: RunContext): void {
   throw new NotReadyError(
     open === 1 ? 'a document is not in the target' : `${open} documents are not in the target`,
     {
-      why: 'dead letters are open, and the application would miss their documents after the cutover',
-      hint: 'fix the documents in the source, or discard the letters by number: cosmig dead-letters list',
+      why: 'dead letters are open, and the application would miss their documents in the target',
+      hint: 'fix the documents in the source and let cosmig tail move them, or discard the letters by number: see cosmig dead-letters list',
     },
   );
 }

@@ -38,10 +38,7 @@ export function quarantine(
     code,
     why,
     id: identity.name[0] ?? 'null',
-    sourceKey: `[${identity.name
-      .slice(1)
-      .map((level) => level ?? '{}')
-      .join(',')}]`,
+    sourceKey: printLevels(identity.name.slice(1)),
     targetKey: slot === null ? null : printKey(slot.key),
     slot: slot?.hash ?? null,
     waits: waitsOf(reason, slot),
@@ -74,6 +71,11 @@ export function stopBeyondLimit({
   );
 }
 
+/** Returns the key in a name as JSON text. A missing level is {}, as in requests. */
+export function printLevels(levels: SourceIdentity['name']): string {
+  return `[${levels.map((level) => level ?? '{}').join(',')}]`;
+}
+
 /** Returns a key as JSON text. A missing level is {}, as in requests. */
 export function printKey(key: readonly KeyComponent[]): string {
   return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
@@ -94,7 +96,9 @@ function failure({ reason, id, targetKey, why }: OpenLetter): ConstructorParamet
   const isCollision = reason === 'collision';
   const at = isCollision ? ` at the key ${targetKey ?? ''}` : '';
   return [
-    isCollision ? `two documents claim the id ${id}${at}` : `the document ${id} has no value for the new key`,
+    isCollision
+      ? `two documents claim the id ${id}${at}`
+      : `the document ${id} has no value for the target key`,
     {
       why: `${why}, and ${isCollision ? '--on-collision' : '--missing-key'} says fail`,
       hint: 'see cosmig dead-letters list; fix the document in the source and run the same command again',

@@ -29,7 +29,7 @@ export async function withRunNotices(
   const { turn = 0 } = context;
   const about = { command, migration: migrationName(spec), ledger: spec.ledger, turn };
   const parts = { ...sendParts(context), ...about, receivers: receivers(() => spec) };
-  return withNotifications(parts, body, (result) => result?.json['skipped'] === true);
+  return withNotifications(parts, body, (result) => result?.json?.['skipped'] === true);
 }
 
 export async function withLedgerNotices<T>(

@@ -10,6 +10,7 @@ import { systemRandom } from '../../lib/random.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { loadSpec, type SpecInput } from '../../spec/load.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { runJson, runText } from '../copy.ts';
 import type { SKIPPED } from '../json/run-results.ts';
@@ -97,6 +98,8 @@ export interface EngineRun {
   readonly command: string;
   readonly run: (parts: RunParts) => Promise<RunSnapshot>;
   readonly view?: LiveView;
+  /** Returns the result as text for people; by default all that a run of the engine does. */
+  readonly text?: (snapshot: RunSnapshot) => string;
   /** Gets every snapshot as well. */
   readonly observer?: Pick<RunObserver, 'onSnapshot'> | undefined;
 }
@@ -112,7 +115,7 @@ const MOVING: LiveView = { line: runLine, picture: () => ({}) };
 
 export async function runWithProgress(
   context: SpecContext,
-  { command, run, observer, view = MOVING }: EngineRun,
+  { command, run, observer, view = MOVING, text = textOf(context) }: EngineRun,
 ): Promise<Result | undefined> {
   const parts = runParts(context);
   const { spec } = parts;
@@ -127,7 +130,7 @@ export async function runWithProgress(
     const snapshot = await run({ ...parts, onSnapshot });
     progress.last = snapshot;
     refuseOpenLetters(snapshot);
-    return { json: runJson(command, snapshot), text: runText(snapshot, command) };
+    return { json: runJson(command, snapshot), text: text(snapshot) };
   } catch (error) {
     // Another run has taken the lock after this run found it free.
     if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger))
@@ -135,11 +138,15 @@ export async function runWithProgress(
     if (progress.last !== undefined) {
       const known = error instanceof CosmigError ? error : undefined;
       // A run that was refused before it read the first range has no figures to show.
-      const text = isIdle(progress.last) ? '' : runText(progress.last, command);
-      context.out.announce({ json: runJson(command, progress.last, known), text });
+      const shown = isIdle(progress.last) ? '' : text(progress.last);
+      context.out.announce({ json: runJson(command, progress.last, known), text: shown });
     }
     throw error;
   }
+}
+
+function textOf({ turn = 0 }: SpecContext): (snapshot: RunSnapshot) => string {
+  return (snapshot) => runText(snapshot, leadsBack(turn));
 }
 
 function isIdle({ ranges, documents: { read, written } }: RunSnapshot): boolean {
@@ -154,7 +161,7 @@ function refuseOpenLetters({ documents: { deadLettered } }: RunSnapshot): void {
     why: isOne
       ? 'it is an open dead letter, with its reason'
       : 'they are open dead letters, each with its reason',
-    hint: `see cosmig dead-letters list; fix ${them} in the source, or discard ${them} by number`,
+    hint: `cosmig dead-letters list shows ${them}; when you fix ${them} in the source, cosmig tail moves ${them}`,
   });
 }
 

@@ -46,7 +46,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   if (recopy > 0) return `cosmig tail reads ${pluralize(recopy, 'range')} again${letters}`;
   const stopped = mayBeStopped(status) ? 'make sure that writers can write to the source again; ' : '';
   if (open > 0)
-    return `${stopped}see cosmig dead-letters list, fix the documents in the source, then run cosmig dead-letters retry --all`;
+    return `${stopped}cosmig tail replicates what has changed since, and moves the document of a dead letter when you fix it in the source; cosmig dead-letters list shows each`;
   if (whyVoid(status) !== null) return `${stopped}cosmig verify --repair ${FIXES}`;
   const after =
     proof === null

@@ -16,7 +16,9 @@ export function swappingReporter(out: Reporter): Reporter {
   return {
     note: (text) => out.note(swapWords(text)),
     progress: (picture, render) =>
-      out.progress(swapValues(picture) as Result['json'], (columns) => swapWords(render(columns))),
+      out.progress(swapValues(picture) as Readonly<Record<string, unknown>>, (columns) =>
+        swapWords(render(columns)),
+      ),
     announce: (result) => out.announce(swapResult(result)),
     line: async (text, json) =>
       out.line(swapWords(text), json === undefined ? undefined : (swapValues(json) as Result['json'])),

@@ -98,7 +98,9 @@ const reasonsOf = (move: Move): Reason[] => lettersOf(move).map(({ reason }) => 
 const REPORTED: Readonly<Record<Exclude<Reason, 'changed-by-others'>, unknown>> = {
   collision: {
     code: 'slot-taken',
-    why: 'another document of the source has the same id and the same new key',
+    why: expect.stringMatching(
+      /^"twice" of \["[ab]"\] in the source has the same id and the same target key$/,
+    ),
   },
   'unique-key': { code: '409', why: 'another document in the target has the same values in a unique key' },
   'missing-key': { code: 'missing-key', why: '/tenantId is missing, which /pk is made of' },
@@ -109,7 +111,7 @@ const REPORTED: Readonly<Record<Exclude<Reason, 'changed-by-others'>, unknown>> 
     code: 'too-large',
     why: expect.stringMatching(/^\d+ bytes are more than the service stores$/),
   },
-  'partition-full': { code: '403/1014', why: 'the logical partition of the new key is full' },
+  'partition-full': { code: '403/1014', why: 'the logical partition of its target key is full' },
   'bad-id': { code: 'bad-id', why: 'id is longer than 1023 bytes' },
   'foreign-document': {
     code: 'foreign',

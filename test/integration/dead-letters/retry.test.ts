@@ -138,12 +138,16 @@ test('dead letters: one document fixed -> moved by its letter, others stay open'
   expect(found.map(({ reason }) => reason)).toEqual(['missing-key', 'missing-key']);
   const number = found.find(({ id }) => id === '2')?.number;
   await send(put('replace', 'a', '2', { tenantId: 'u' }));
-  const { code, stderr } = await cosmig(`dead-letters retry ${number}`);
+  const { code, stdout, stderr } = await cosmig(`dead-letters retry ${number}`);
   expect(code).toBe(5);
+  const named = stdout.split('\n').map((line) => line.slice(0, 20).trimEnd());
+  expect(named).toEqual(['migration', 'written', 'dead letters', 'RU', 'took', '']);
+  expect(stdout).toMatch(/^dead letters +1 still open$/m);
   expect(stderr).toContain('1 dead letter retried, 1 closed\n');
   expect(stderr).toContain('1 document is not in the target');
+  expect(stderr).toContain('when you fix it in the source, cosmig tail ');
   expect(await inTarget()).toHaveLength(2);
   expect((await cosmig('dead-letters list')).stdout).toMatch(
-    /^ +\d+ {2}missing-key +"1" {2}\["a"\] -> .*\n$/,
+    /^ +\d+ {2}missing-key +"1" {2}\["a"\] -> .*\n {8}\/tenantId is missing\n$/,
   );
 });

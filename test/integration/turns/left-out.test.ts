@@ -76,12 +76,17 @@ test('way back: documents of the window cannot go back -> dead letters by name, 
   const status = (await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ');
   expect(status).toContain('dead letters 2 open (');
   expect(status).toContain('would be refused: 2 dead letters must be resolved');
+  expect(status).toContain(
+    'next cosmig reverse replicates what has changed since, and moves the document of a dead letter when you fix it in the target;',
+  );
   expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
   const refused = await cosmig(move, 'rollback', ...SWITCH);
   expect([refused.code, refused.stderr]).toEqual([
     3,
     expect.stringContaining('2 documents are not in the source'),
   ]);
+  expect(refused.stderr).toContain('the application would miss their documents in the source');
+  expect(refused.stdout).toMatch(/^phase +on the way back$/m);
 
   for (const { id, tenantId } of full.slice(1)) await target.item(id, tenantId).delete();
   await target.item('long', 't').replace(order('long', 'short'));
