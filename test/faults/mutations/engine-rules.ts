@@ -32,8 +32,8 @@ const EDITS = {
   'living-holder-replaced': [
     {
       file: PLACE,
-      find: 'if (await stillMaps(context, seen.identity, slot)) return',
-      replace: 'if (taken.length < 0 && (await stillMaps(context, seen.identity, slot))) return',
+      find: 'if (await stillMaps(context, seen.identity, slot))',
+      replace: 'if (taken.length < 0 && (await stillMaps(context, seen.identity, slot)))',
     },
   ],
   'deleted-copy-stays': [
