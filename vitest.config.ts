@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { COMPILED_MODULES, compiledModules } from './test/compiled-modules.ts';
 import { sized } from './test/helpers/nightly.ts';
 import { LongestFirst } from './test/longest-first.ts';
 
@@ -20,10 +21,13 @@ interface Files {
 }
 
 const project = ({ name, include, isolate = false }: Files) => ({
+  plugins: [compiledModules()],
   test: {
     name,
     isolate,
     include: [...include],
+    // Node itself loads them.
+    server: { deps: { external: [COMPILED_MODULES] } },
     exclude: isolate ? [] : alone,
     // By night, the fault runs have many seeds, and each of these is several processes.
     maxConcurrency: sized({ daily: 5, nightly: 3 }),
@@ -52,7 +56,11 @@ export default defineConfig({
     // The garbage of a request outlives the 16 MB that Node has for new objects: collecting it took a twelfth of a run.
     execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },
-    globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
+    globalSetup: [
+      './test/compiled-modules.ts',
+      './test/helpers/temporary.ts',
+      './test/helpers/process/build.ts',
+    ],
     projects: [...projects, { name: 'alone', include: alone, isolate: true }].map(project),
   },
 });
