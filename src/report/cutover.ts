@@ -28,19 +28,22 @@ export function cutoverJson({
   return { committedAt, stoppedMs, proof: proofJson(proof), repaired, settings, lateWrites };
 }
 
-function proofJson(proof: ProofBasis | null): TypeOf<typeof CUTOVER_PART>['proof'] {
+export function proofJson(proof: ProofBasis | null): TypeOf<typeof CUTOVER_PART>['proof'] {
   if (proof === null) return null;
   const { compared, sinceMs, documents } = proof;
   return { compared, since: sinceMs === null ? null : isoTime(sinceMs), documents };
 }
 
-function proofText({ compared, sinceMs, documents }: ProofBasis): string {
+type ProofShown = NonNullable<TypeOf<typeof CUTOVER_PART>['proof']>;
+
+/** Returns what a cutover had compared with the writers stopped. */
+export function basisText({ compared, since: sinceTime, documents }: ProofShown): string {
   const counted =
     documents === null
       ? ''
       : `; ${formatCount(documents.source)} in the source, ${formatCount(documents.target)} in the target`;
   if (compared === 'all') return `all documents were compared${counted}`;
-  const since = sinceMs === null ? '' : ` since ${formatTime(sinceMs)}`;
+  const since = sinceTime === null ? '' : ` since ${formatTime(Date.parse(sinceTime))}`;
   return `all changes${since} were compared${counted}, as many as the ledger knows`;
 }
 
@@ -60,7 +63,8 @@ export function cutoverText({
   lateWrites,
 }: CutoverResult): string {
   const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
-  const proven = proof === null ? [] : wrapRow(['proof', proofText(proof)]);
+  const shown = proofJson(proof);
+  const proven = shown === null ? [] : wrapRow(['proof', basisText(shown)]);
   const fixed = repaired.documents === 0 ? [] : wrapRow(['repaired', repairedText(repaired)]);
   return table([
     ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],

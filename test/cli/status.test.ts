@@ -188,6 +188,7 @@ describe('status during a run', () => {
       seen: null,
       proof: null,
       lastComparison: null,
+      lastCommit: null,
       verifying: false,
       wayBack: null,
       cutover: null,

@@ -2,7 +2,7 @@
  * The schemas of the JSON that `cosmig status` and the `cosmig dead-letters` commands print with `--json`. These
  * commands read the ledger or record a decision in it, and start no run.
  */
-import { MIGRATION, phase, deletes, DIFFERENCES, DOCUMENTS, RANGE } from './run-results.ts';
+import { CUTOVER_PART, MIGRATION, phase, deletes, DIFFERENCES, DOCUMENTS, RANGE } from './run-results.ts';
 import * as is from './schema.ts';
 
 const RUN_STATUS = is.object({
@@ -89,6 +89,17 @@ export const STATUS = is.object({
         voids: is.nullable(is.time('when the proof was made that these differences make void')),
       },
       'what the last comparison of documents has found, with these settings',
+    ),
+  ),
+  lastCommit: is.nullable(
+    is.object(
+      {
+        command: is.oneOf(['cutover', 'rollback']),
+        at: CUTOVER_PART.members.committedAt,
+        stoppedMs: CUTOVER_PART.members.stoppedMs,
+        proof: CUTOVER_PART.members.proof,
+      },
+      'the newest cutover or rollback that has committed',
     ),
   ),
   verifying: is.flag('a cosmig verify is running'),

@@ -1,11 +1,14 @@
 /** Reads the status of a turn from its ledger, with the way back that the turns of the migration know. */
 import { must } from '../../lib/assert.ts';
-import { turnPath } from '../../spec/turns/settings-of-turn.ts';
+import { leadsBack, turnPath } from '../../spec/turns/settings-of-turn.ts';
+import type { Committed } from '../../state/journal.ts';
 import { Ledger } from '../../state/ledger.ts';
 import { readOverviewAnd } from '../../state/reading/overview.ts';
 import { readTurns, type TurnState } from '../../state/turns/chain.ts';
 import { lastVerdict } from '../../verify/last-verdict.ts';
 import { comparedFromMs, readMsOf, VerifyStore, verifyPath } from '../../verify/store.ts';
+import { proofJson } from '../cutover.ts';
+import { isoTime } from '../format.ts';
 import { buildStatus, type Status } from './status-data.ts';
 import type { Turns } from './way-back.ts';
 
@@ -34,15 +37,34 @@ export function provenIn(path: string): Parameters<typeof buildStatus>[2]['lastP
 export function turnsOf(turns: readonly TurnState[], number: number): Turns {
   const newest = must(turns.at(-1), 'a migration has a turn');
   const before = newest.number === 0 ? undefined : turns[newest.number - 1];
+  const committed = turns.findLast(({ isCommitted }) => isCommitted);
+  const shown = must(turns[number], 'the turn was found among these');
   return {
-    shown: must(turns[number], 'the turn was found among these'),
+    shown,
     newest,
-    lastStopMs: before === undefined ? null : stopOf(before.ledger),
+    lastStopMs: before === undefined ? null : (commitOf(before.ledger)?.stoppedMs ?? null),
+    lastCommit: committed === undefined ? null : commitFor(shown, committed),
   };
 }
 
-/** Returns how long the cutover of a ledger stopped the writers. */
-function stopOf(path: string): number | null {
+function commitOf(path: string): Committed | null {
   using ledger = Ledger.openReadonly(path);
-  return ledger.journal.commit()?.stoppedMs ?? null;
+  return ledger.journal.commit();
+}
+
+/** Returns the commit of a turn in the words of another one, in which source and target may be swapped. */
+function commitFor(shown: TurnState, { ledger, number }: TurnState): Turns['lastCommit'] {
+  const commit = commitOf(ledger);
+  if (commit === null) return null;
+  const { atMs, stoppedMs, proof } = commit;
+  const documents = proof?.documents ?? null;
+  const isOpposite = leadsBack(shown.number) !== leadsBack(number);
+  const counted =
+    documents === null || !isOpposite ? documents : { source: documents.target, target: documents.source };
+  return {
+    command: leadsBack(number) ? 'rollback' : 'cutover',
+    at: isoTime(atMs),
+    stoppedMs,
+    proof: proofJson(proof === null ? null : { ...proof, documents: counted }),
+  };
 }

@@ -25,7 +25,10 @@ export function writeWatchPage(path: string, ledger: string, nowMs: number): Cos
 /** `ledger`: the path of the first turn's ledger. The page is about the newest turn. */
 export function reportPage(ledger: string, nowMs: number): string {
   const known = readNewestFacts(ledger, nowMs);
-  const facts = known.is === 'known' ? readReportFacts(known.status.ledger, known) : known;
+  const facts =
+    known.is === 'known'
+      ? { ...readReportFacts(known.status.ledger, known), isSaved: true }
+      : { ...known, isSaved: true };
   const parts: PageParts = partsOf(facts, { source: new Map(), target: new Map() });
   const more =
     facts.is === 'known'

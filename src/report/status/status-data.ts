@@ -80,6 +80,7 @@ export function buildStatus(
     seen: seenOf(overview),
     proof,
     lastComparison: lastVerdict?.fingerprint === migration.fingerprint ? comparisonOf(lastVerdict) : null,
+    lastCommit: turns?.lastCommit ?? null,
     // A cutover compares both sides itself. Such a comparison is shown as part of the cutover, not as a verify.
     verifying: isVerifying && !(overview.isRunning && isSwitch(overview.lastRun?.command)),
     cutover: cutoverOf(overview),

@@ -12,11 +12,12 @@ import {
   type TextRow,
 } from '../format.ts';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
+import { basisText } from '../cutover.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import { comparedLast, whyVoid } from './last-comparison.ts';
 import type { Status } from './status-data.ts';
-import { hasEnded, wayBackRows } from './way-back.ts';
+import { finalProof, hasEnded, wayBackRows } from './way-back.ts';
 
 /** Renders a status. `isBack`: its turn leads back, so that source and target are swapped in the text later. */
 export function renderStatus(status: Status, nowMs: number, isBack = false): string {
@@ -167,6 +168,11 @@ function deletesText({ deletes, ranges }: Status): string {
 
 function proofText(status: Status, nowMs: number): string {
   const { proof, verifying } = status;
+  const commit = finalProof(status);
+  if (commit !== null) {
+    const basis = commit.proof === null ? '' : `: ${basisText(commit.proof)}`;
+    return `both sides were equal when the ${commit.command} committed, ${ago(commit.at, nowMs)}${basis}`;
+  }
   if (proof === null) {
     const why = whyVoid(status);
     const none = why === null ? 'none' : `none: ${why}`;

@@ -32,6 +32,8 @@ export interface Turns {
   readonly newest: TurnState;
   /** How long the last cutover stopped the writers; null: not known. */
   readonly lastStopMs: number | null;
+  /** The newest cutover or rollback that has committed, in the words of the turn that is shown; null: none has. */
+  readonly lastCommit: StatusResult['lastCommit'];
 }
 
 /** What makes a return unsafe, in words. */
@@ -235,6 +237,11 @@ function adviseUnsafe({ lost, byOthers, missed }: Unsafe, isRunning: boolean): s
 /** Whether the way back has ended that the status shows: nothing is replicated any longer. */
 export function hasEnded({ phase, wayBack }: Pick<Status, 'phase' | 'wayBack'>): boolean {
   return wayBack?.state === 'ended' && phase !== 'committed';
+}
+
+/** Returns the commit whose proof stands when nothing is left to be proven; null: that is not so, or not recorded. */
+export function finalProof(status: Pick<Status, 'phase' | 'lastCommit' | 'wayBack'>): Status['lastCommit'] {
+  return status.phase === 'committed' || hasEnded(status) ? status.lastCommit : null;
 }
 
 /** Returns what to do next if the way back decides it; null if the rest of the status does. */

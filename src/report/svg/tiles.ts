@@ -28,6 +28,8 @@ export interface TileLine {
   readonly whole: string;
   /** What is shown instead where the whole does not fit. */
   readonly short: string;
+  /** What is shown on a tile that is too small even for that. */
+  readonly tiny?: string;
 }
 
 const LEVELS = 8;
@@ -37,6 +39,8 @@ const HEIGHTS = ['33%', '68%'] as const;
 const WIDTHS = { phone: 310, laptop: 700, wide: 1090 } as const;
 /** The width of a letter, and of the space around a text. */
 const [LETTER, SPACE] = [7.4, 12];
+/** Where the text of a tiny tile begins. */
+const TINY_X = 4;
 /** How strong the colour of a tile may be, of 1: its text has to be readable on it. */
 export const TILE_STRENGTH = 0.42;
 export const TILE_STYLE = `.tile [class^=heat]{opacity:${TILE_STRENGTH}}`;
@@ -55,7 +59,7 @@ function tile({ from, to, lines, heat, tone, isMarked, isFresh, title }: Tile): 
   ]}${lines.map((one, index) =>
     labels(one, to - from).map(
       ([content, style]) =>
-        markup`<text class="${style}" x="8" y="${HEIGHTS[index] ?? ''}" dy=".35em">${content}</text>`,
+        markup`<text class="${style}" x="${content === one.tiny ? TINY_X : 8}" y="${HEIGHTS[index] ?? ''}" dy=".35em">${content}</text>`,
     ),
   )}</svg>`;
 }
@@ -63,18 +67,23 @@ function tile({ from, to, lines, heat, tone, isMarked, isFresh, title }: Tile): 
 const box = (style: string): Markup => markup`<rect class="${style}" x="1" width="100%" height="100%"/>`;
 
 /** Returns what stands on a tile of this share: the whole where it fits, and where only the short text does, that. */
-function labels({ whole, short }: TileLine, share: number): Array<readonly [content: string, style: string]> {
+function labels(
+  { whole, short, tiny = '' }: TileLine,
+  share: number,
+): Array<readonly [content: string, style: string]> {
   const [first, other] = [screenFor(whole, share), screenFor(short, share)];
   if (first === 'phone') return [[whole, '']];
-  return [
+  const small = [
     [whole, `from-${first}`],
     [short, `from-${other} until-${first}`],
-  ];
+  ] as const;
+  if (other === 'phone' || tiny === '') return [...small];
+  return [...small, [tiny, `from-${screenFor(tiny, share, TINY_X * 1.5)} until-${other}`]];
 }
 
 /** Returns the smallest screen on which a tile has space for a text. */
-function screenFor(text: string, share: number): keyof typeof WIDTHS | 'none' {
-  const needed = (text.length * LETTER + SPACE) / share;
+function screenFor(text: string, share: number, space = SPACE): keyof typeof WIDTHS | 'none' {
+  const needed = (text.length * LETTER + space) / share;
   if (needed <= WIDTHS.phone) return 'phone';
   if (needed <= WIDTHS.laptop) return 'laptop';
   return needed <= WIDTHS.wide ? 'wide' : 'none';

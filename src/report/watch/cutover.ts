@@ -3,7 +3,8 @@ import { formatCount } from '../../lib/counting.ts';
 import type { StepReport } from '../../state/runs.ts';
 import { formatDuration } from '../format.ts';
 import { whyVoid } from '../status/last-comparison.ts';
-import { markup, type Markup } from '../svg/markup.ts';
+import { hasEnded } from '../status/way-back.ts';
+import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 import { stepText } from './words.ts';
 
@@ -11,6 +12,8 @@ import { stepText } from './words.ts';
 const LAG_MAX_S = 60;
 
 export function cutover(facts: MigrationFacts): Markup {
+  // Nothing is replicated any longer, so there is no gate to pass.
+  if (hasEnded(facts.status)) return NOTHING;
   return markup`<h2>${facts.leadsBack ? 'Rollback' : 'Cutover'}</h2>${stopped(facts)}<div class="columns"><div><h3>What the gate requires</h3><ul class="ticks">${gate(
     facts,
   ).map(
@@ -65,9 +68,13 @@ function gate(facts: MigrationFacts): Condition[] {
     },
     {
       name: 'a comparison has found both sides equal',
-      is: proof === null ? 'open' : 'met',
+      is: proof !== null || hasPassed ? 'met' : 'open',
       note:
-        proof !== null ? '' : whyVoid(status) === null ? 'run cosmig verify' : 'run cosmig verify --repair',
+        proof !== null || hasPassed
+          ? ''
+          : whyVoid(status) === null
+            ? 'run cosmig verify'
+            : 'run cosmig verify --repair',
     },
     {
       name: 'no dead letter is open',

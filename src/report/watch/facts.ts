@@ -16,6 +16,7 @@ import { lastVerdict } from '../../verify/last-verdict.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
+import { formatAge, formatTime } from '../format.ts';
 import { provenIn } from '../status/read-status.ts';
 import type { Turns } from '../status/way-back.ts';
 import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
@@ -43,6 +44,13 @@ export interface MigrationFacts {
   readonly plan: PlanFacts;
   /** Whether this turn moves data back, so that the engine's source is the target of the migration. */
   readonly leadsBack: boolean;
+  /** Whether the page is kept as a file, so that only moments stay true, and no age does. */
+  readonly isSaved?: boolean;
+}
+
+/** Returns when something happened: `7 s ago`, on a page that is kept the moment itself. */
+export function whenText({ atMs, isSaved }: Pick<Facts, 'atMs' | 'isSaved'>, thenMs: number): string {
+  return isSaved === true ? `at ${formatTime(thenMs)}` : `${formatAge(atMs - thenMs)} ago`;
 }
 
 /** Whether a run works and has recorded itself: what was reported last is of this run. */
@@ -60,6 +68,7 @@ export interface NothingToShow {
   readonly ledger: string;
   readonly why: string;
   readonly plan: PlanFacts;
+  readonly isSaved?: boolean;
 }
 
 export type Facts = MigrationFacts | NothingToShow;

@@ -1,9 +1,8 @@
 /** What was replicated, and what could not be. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { Letter } from '../../state/dead-letters.ts';
-import { formatAge } from '../format.ts';
 import { markup, type Markup } from '../svg/markup.ts';
-import type { MigrationFacts } from './facts.ts';
+import { whenText, type MigrationFacts } from './facts.ts';
 
 export function moved({ status, replaced, leadsBack }: MigrationFacts): Markup {
   const { written, moved: renamed, deleted } = status.documents;
@@ -25,7 +24,8 @@ function deletesText(deletes: string | null): string {
   return deletes === 'marker' ? 'marked by the application' : 'found by comparing both sides';
 }
 
-export function deadLetters({ status, letters, atMs }: MigrationFacts): Markup {
+export function deadLetters(facts: MigrationFacts): Markup {
+  const { status, letters } = facts;
   const { open, reasons, closed, discarded } = status.deadLetters;
   if (open === 0)
     return markup`<h2>Dead letters</h2><p class="empty">None is open. ${closed + discarded === 0 ? '' : `${formatCount(closed)} closed, ${formatCount(discarded)} discarded.`}</p>`;
@@ -34,13 +34,13 @@ export function deadLetters({ status, letters, atMs }: MigrationFacts): Markup {
 <dl class="rows">${Object.entries(reasons).map(
     ([reason, count]) => markup`<div><dt>${reason}</dt><dd><b>${formatCount(count)}</b></dd></div>`,
   )}</dl>
-${letterList(letters, atMs)}${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
+${letterList(letters, facts)}${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
 }
 
 /** Lists letters, with their age. */
-export function letterList(letters: readonly Letter[], nowMs: number): Markup {
+export function letterList(letters: readonly Letter[], facts: MigrationFacts): Markup {
   return markup`<ul class="list">${letters.map(
     ({ number, id, reason, why, atMs }) =>
-      markup`<li><span class="muted">No. ${number}, ${formatAge(nowMs - atMs)} ago</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
+      markup`<li><span class="muted">No. ${number}, ${whenText(facts, atMs)}</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
   )}</ul>`;
 }

@@ -1,17 +1,17 @@
 /** The plan that came before the migration: its candidates with their findings, and the key that the migration takes. */
 import { pluralize } from '../../lib/counting.ts';
 import type { PlanSummary, SummarizedCandidate } from '../../plan/summary.ts';
-import { formatAge, formatTime } from '../format.ts';
+import { formatTime } from '../format.ts';
 import { keyName, recommended } from '../plan/view.ts';
 import { sentence } from '../plan/figures.ts';
 import { markup, type Markup } from '../svg/markup.ts';
-import type { Facts, MigrationFacts } from './facts.ts';
+import { whenText, type Facts, type MigrationFacts } from './facts.ts';
 
 /** Candidates on the page. The page of the plan has all of them. */
 const CANDIDATES_SHOWN = 8;
 
 export function plan(facts: Facts): Markup | null {
-  const { plan: found, atMs } = facts;
+  const { plan: found } = facts;
   // A plan is about the first direction.
   if (facts.is === 'known' && facts.leadsBack) return null;
   if (found === null) return facts.is === 'known' ? none(facts) : null;
@@ -25,7 +25,7 @@ export function plan(facts: Facts): Markup | null {
   const others = summary.candidates.filter(({ current }) => !current);
   const chosen = facts.is === 'known' ? chosenOf(facts, summary) : null;
   const shown = others.slice(0, CANDIDATES_SHOWN);
-  return markup`<h2>Plan <span class="muted">made ${formatAge(atMs - found.atMs)} ago, ${formatTime(found.atMs)}</span></h2>
+  return markup`<h2>Plan <span class="muted">made ${facts.isSaved === true ? '' : `${whenText(facts, found.atMs)}, `}${formatTime(found.atMs)}</span></h2>
 <p class="verdict">${adviceText(summary)}.</p>${chosen === null ? null : markup`<p>${chosen.text}</p>`}
 <dl class="rows plan">${shown.map(
     (candidate) =>

@@ -1,14 +1,19 @@
 /** The proof: the comparison that runs now, and when both sides were last found equal. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatPercent, formatTime } from '../format.ts';
+import { basisText } from '../cutover.ts';
 import { whyVoid } from '../status/last-comparison.ts';
+import { finalProof } from '../status/way-back.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
-import type { MigrationFacts } from './facts.ts';
+import { whenText, type MigrationFacts } from './facts.ts';
 import { requestsText, timesThrottled } from './work.ts';
 
 export function proof(facts: MigrationFacts): Markup {
-  const { status, comparing, atMs } = facts;
+  const { status, comparing } = facts;
+  const commit = finalProof(status);
+  if (commit !== null)
+    return markup`<h2>Proof</h2><p class="verdict good">Both sides were equal when the ${commit.command} committed <span class="muted">${formatTime(Date.parse(commit.at))}</span></p>${commit.proof === null ? null : markup`<p class="note">With the writers stopped, ${basisText(commit.proof)}.</p>`}`;
   // The comparison of a cutover holds its file until the cutover ends.
   const isDecided = status.phase === 'proven' || status.phase === 'committed';
   const why = whyVoid(status);
@@ -17,7 +22,7 @@ export function proof(facts: MigrationFacts): Markup {
       ? markup`<p class="verdict caution">There is no proof: ${why}.</p><p class="note">While cosmig tail does not run, cosmig verify --repair fixes the differences and compares again.</p>`
       : status.proof === null
         ? markup`<p class="empty">No comparison has found both sides equal yet.</p>`
-        : markup`<p class="verdict good">Both sides were equal ${formatAge(atMs - Date.parse(status.proof.at))} ago <span class="muted">${formatTime(Date.parse(status.proof.at))}</span></p>`;
+        : markup`<p class="verdict good">Both sides were equal ${whenText(facts, Date.parse(status.proof.at))}${facts.isSaved === true ? null : markup` <span class="muted">${formatTime(Date.parse(status.proof.at))}</span>`}</p>`;
   const isDue = status.ranges.some(({ sweepPending }) => sweepPending) && !isDecided;
   const due = isDue
     ? markup`<p class="caution">Deletes may have been missed. A full cosmig verify finds them; without it a cutover compares every document while writers are stopped.</p>`

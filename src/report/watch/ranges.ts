@@ -95,7 +95,11 @@ function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>):
       from: shareOf(min),
       to: shareOf(max),
       lines: [
-        { whole: `${formatCount(documents)} read`, short: formatCount(documents) },
+        {
+          whole: `${formatCount(documents)} read`,
+          short: formatCount(documents),
+          tiny: tinyCount(documents),
+        },
         { whole: rate === 0 ? words : `${words}, ${pace}`, short: rate === 0 ? '' : pace },
       ],
       heat: rate / limit,
@@ -120,7 +124,9 @@ function targetTiles({ report, counted }: MigrationFacts, rates: ReadonlyMap<str
       from: shareOf(min),
       to: shareOf(max),
       lines: [
-        { whole: size, short: documents === undefined ? '' : formatCount(documents) },
+        documents === undefined
+          ? { whole: size, short: '' }
+          : { whole: size, short: formatCount(documents), tiny: tinyCount(documents) },
         { whole: rate === 0 ? 'idle' : pace, short: rate === 0 ? '' : pace },
       ],
       heat: rate / limit,
@@ -129,6 +135,14 @@ function targetTiles({ report, counted }: MigrationFacts, rates: ReadonlyMap<str
       title: `Range ${id}: ${size}, ${pace}, ${formatCount(Math.round(ru))} RU in this run${refused}`,
     };
   });
+}
+
+/** Returns a count in four characters at most: `487`, `1.2k`, `56k`, `3.4M`. */
+function tinyCount(count: number): string {
+  if (count < 1000) return String(count);
+  const [unit, letter] = count < 999_500 ? [1000, 'k'] : [1_000_000, 'M'];
+  const amount = count / unit;
+  return `${amount < 9.95 ? Math.round(amount * 10) / 10 : Math.round(amount)}${letter}`;
 }
 
 function rateText(rate: number): string {

@@ -107,9 +107,9 @@ const SMALL = `
 @media (max-width:860px){
 .page{padding:18px 16px 36px}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
-.figure{padding:10px 12px 12px;min-height:14.5rem}
+.figure{padding:10px 12px 12px;min-height:0}
 .headline{min-height:7.75rem}
-#moved{min-height:0}
+#moved,#proof{min-height:0}
 .rows.plan>div{grid-template-columns:minmax(0,1fr);gap:2px}
 .charts,.columns{grid-template-columns:minmax(0,1fr)}
 .stages{gap:3px}.stages li{font-size:clamp(.66rem,2.9vw,.76rem)}

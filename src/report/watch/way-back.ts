@@ -15,7 +15,8 @@ export function wayBack(facts: MigrationFacts): Markup | null {
   const to = leadsTo === 'source' ? status.source : status.target;
   const name = leadsForth(status.wayBack, facts.leadsBack) ? 'The target is kept' : 'Way back to';
   const leftMs = Date.parse(keptUntil) - atMs;
-  const time = leftMs > 0 ? `${formatTimeLeft(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
+  const left = leftMs > 0 ? `${formatTimeLeft(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
+  const time = facts.isSaved === true ? `until ${formatTime(Date.parse(keptUntil))}` : left;
   return markup`<h2>${name} <span class="muted"><bdi>${to}</bdi>${state === 'ended' ? '' : `, ${time}`}</span></h2>${
     state === 'ended'
       ? markup`<p class="empty">Ended by cosmig finish: there is no return without a new copy.</p>`

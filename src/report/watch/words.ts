@@ -8,7 +8,7 @@ import { hasEnded, leadsForth } from '../status/way-back.ts';
 import { whyVoid } from '../status/last-comparison.ts';
 import { withoutHeadline } from '../status/status-advice.ts';
 import type { Status } from '../status/status-data.ts';
-import { isReporting, type Facts, type MigrationFacts, type NothingToShow } from './facts.ts';
+import { isReporting, whenText, type Facts, type MigrationFacts, type NothingToShow } from './facts.ts';
 import { adviceText, measuringText, unfinishedText } from './plan.ts';
 
 /** The stages of a migration, in order. Only a migration that has a way back has that stage. */
@@ -154,7 +154,7 @@ function idleHeadline(facts: MigrationFacts): Headline {
   if (lastRun === null) return { title: 'Nothing has run yet', detail, mood: 'idle' };
   const { command, ended, outcome, why } = lastRun;
   if (ended === null) {
-    const last = seen === null ? '' : ` Last seen ${formatAge(atMs - Date.parse(seen.at))} ago.`;
+    const last = seen === null ? '' : ` Last seen ${whenText(facts, Date.parse(seen.at))}.`;
     return {
       title: `${nameOf(command, facts)} was killed or crashed`,
       detail: `${detail}${last}`,

@@ -2,7 +2,7 @@
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import type { SideReport } from '../../state/runs.ts';
-import { formatAge, formatDuration, formatPercent } from '../format.ts';
+import { formatAge, formatDuration, formatPercent, formatTime } from '../format.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import { hasEnded } from '../status/way-back.ts';
@@ -90,7 +90,7 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
     limit === null
       ? 'no limit is known'
       : allowed === null || allowed === container
-        ? `of the container's ${whole}`
+        ? `of ${whole} in all`
         : `of ${formatCount(Math.round(allowed))} allowed${whole === '' ? '' : `, ${whole} in all`}`;
   const throttled = side?.throttled ?? 0;
   return figure(
@@ -130,6 +130,8 @@ function lag(facts: MigrationFacts): Markup {
     ]);
   if (!isReporting(facts)) {
     const since = status.lastRun?.ended ?? status.seen?.at;
+    if (since !== undefined && facts.isSaved === true)
+      return figure('Lag', '–', [`not replicating since ${formatTime(Date.parse(since))}`], 'caution');
     const age = since === undefined ? null : formatAge(atMs - Date.parse(since));
     return figure(
       'Lag',

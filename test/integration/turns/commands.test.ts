@@ -35,6 +35,9 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   const kept = (await typed(move, 'status')).stdout;
   expect(kept).toMatch(/^way back +to the source, until \d{4}-.* \(7 d left\)$/m);
   expect(kept).toMatch(/^next +cosmig reverse keeps the source up to date/m);
+  expect(kept.replaceAll(/\s+/g, ' ')).toMatch(
+    /proof both sides were equal when the cutover committed, .* ago\): all .* were compared; 30 in the source, 30 in the target/,
+  );
 
   const prepared = pageOf(move);
   expect(prepared['stage']).toBe('Way back');
@@ -115,6 +118,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
 
   const returned = (await typed(move, 'status')).stdout;
   expect(returned).toMatch(/^rollback +committed /m);
+  expect(returned).toMatch(/^proof +both sides were equal when the rollback committed,/m);
   expect(returned).toMatch(/^target kept +until .* \(7 d left\)$/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });

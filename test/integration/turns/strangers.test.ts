@@ -1,4 +1,5 @@
 /** After a cutover a process that was not stopped writes to the source: what it wrote is named, and never replaced. */
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
@@ -82,6 +83,15 @@ test('strangers: documents of the source change before the target does -> dead l
   expect(page['now']).toMatch(/<li class="here" aria-current="step">Done</);
   expect(page['now']).toContain('<h1>Finished: the target is in use</h1><p><bdi>Keep the source for');
   expect(page['work']).toMatch(/<dt>Lag<\/dt><dd><span class="big">none</);
+  // Nothing can be proven any longer: the proof is that of the cutover, and there is no gate to pass.
+  expect(ended).toMatch(/^proof +both sides were equal when the cutover committed,/m);
+  expect(json).toMatchObject({ lastCommit: { command: 'cutover' } });
+  expect(page['proof']).toContain('Both sides were equal when the cutover committed <span');
+  expect(page['cutover']).toBe('');
+  // A page that is kept has no ages, which are wrong a minute later.
+  const file = `${move.ledgerPath}.html`;
+  await typed(move, 'status', '--report', file);
+  expect(readFileSync(file, 'utf8')).not.toMatch(/\d (?:ms|s|min|h|d) (?:ago|left)/);
 }, 60_000);
 
 test('strangers: a copy is deleted before its document changes -> a dead letter', async () => {
