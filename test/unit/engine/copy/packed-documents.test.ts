@@ -214,6 +214,17 @@ interface Plain {
   readonly device?: string;
 }
 
+test('packed documents: a range splits between two pages -> known keys are in the new ranges', () => {
+  const ranges = { ...ONE_RANGE };
+  const reader = readerOf({ is: '', plan: { partitionKey: ['/b'] } }, true, ranges);
+  const page = pageOf(Array.from({ length: 20 }, (_, n) => plainDocument(n, { tenant: n % 10 })));
+  expect(reader.read(page, READING).rangeIndexes).toEqual(Array.from({ length: 20 }, () => 0));
+  Object.assign(ranges, RANGES);
+  const copied = reader.read(page, READING);
+  checkRuns(copied);
+  expect(new Set(copied.rangeIndexes).size).toBeGreaterThan(1);
+});
+
 /** The segments of a page, as few buffers, which are compared faster than many. */
 function segmentsOf({ parts }: CopiedPage): unknown {
   return {
