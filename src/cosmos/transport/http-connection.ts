@@ -8,7 +8,7 @@
  */
 import type { AgentOptions } from 'node:https';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
-import { connect as connectSecure } from 'node:tls';
+import { connect as connectSecure, createSecureContext, type SecureContext } from 'node:tls';
 import type { Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { isLoopback } from '../../spec/connection.ts';
@@ -37,6 +37,19 @@ interface Waiting {
   /** Undefined while the caller waits for the connection. */
   readonly resolve: ((reply: RawReply) => void) | undefined;
   readonly reject: (error: unknown) => void;
+}
+
+/** Certificates to trust and such, as OpenSSL has them, by the options from which they were made. */
+const contexts = new WeakMap<AgentOptions, SecureContext>();
+
+/** Connections with the same options share them: making them takes time and memory, and a copy has hundreds of connections. */
+function contextOf(tls: AgentOptions): SecureContext {
+  let context = contexts.get(tls);
+  if (context === undefined) {
+    context = createSecureContext(tls);
+    contexts.set(tls, context);
+  }
+  return context;
 }
 
 /** What a connection needs of its owner. */
@@ -77,7 +90,13 @@ export class HttpConnection {
     };
     const named = isIP(host) === 0 ? { servername: host } : {};
     this.#socket = isSecure
-      ? connectSecure({ ...tls, ...to, ...named, ALPNProtocols: ['http/1.1'] })
+      ? connectSecure({
+          ...tls,
+          ...to,
+          ...named,
+          secureContext: contextOf(tls),
+          ALPNProtocols: ['http/1.1'],
+        })
       : connectPlain(to);
     this.#socket
       .on('error', (error) => this.#close(error))
