@@ -40,7 +40,7 @@ export function demoText(findings: DemoFindings): string {
       ['writers stopped for', formatDuration(stoppedMs)],
       [
         'proof',
-        `${pluralize(proof.compared, 'document')} compared: ${proof.equal ? 'equal' : 'NOT equal'}; ${pluralize(proof.lateWrites, 'late write')}`,
+        `${proof.equal ? 'equal' : 'NOT equal'}: ${pluralize(proof.compared, 'document')}, with writers stopped; ${pluralize(proof.lateWrites, 'late write')}`,
       ],
       [
         '',

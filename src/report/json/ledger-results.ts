@@ -156,7 +156,7 @@ export const LETTER = is.object({
   reason: is.text('see dead letters in troubleshooting.md'),
   code: is.text('status of the service, or the reason'),
   why: is.text(),
-  at: is.time('of the last attempt'),
+  at: is.time('of the last attempt; of a letter that is not open, when it was closed or discarded'),
   attempts: is.whole(),
 });
 

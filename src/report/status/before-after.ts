@@ -27,13 +27,27 @@ interface Amounts {
 
 type Both = Readonly<Record<SideName, Amounts>>;
 
-function documents({ spread }: ReportFacts): Markup {
+function documents({ spread, status }: ReportFacts): Markup {
   const heading = markup`<h3>Documents</h3>`;
   if (spread === null)
     return markup`${heading}<p class="empty">Not known: the documents of each partition are counted by cosmig verify, or by the comparison of a cutover, and none has read both sides to their ends with these settings.</p>`;
   const both = { source: counted(spread.counts.source), target: counted(spread.counts.target) };
   return markup`${heading}${pictures(both, { id: 'documents', what: 'documents', fullest: 'fullest' })}
-<p class="note">Counted by the comparison of ${formatTime(spread.atMs)}.${together(spread.counts)}</p>`;
+<p class="note">Counted by the comparison of ${formatTime(spread.atMs)}.${together(spread.counts)}${whyUnlike(both, status)}</p>`;
+}
+
+/** Why one side has more documents than the other, although a comparison may have found them equal. */
+function whyUnlike(
+  { source, target }: Both,
+  { deadLetters: { open, discarded } }: ReportFacts['status'],
+): string {
+  if (source.total === target.total) return '';
+  const letters = open + discarded;
+  const more = source.total - target.total;
+  if (more > 0 && more === letters)
+    return ` The target has ${pluralize(more, 'document')} fewer: ${more === 1 ? 'that of the dead letter' : 'those of the dead letters'} that ${more === 1 ? 'is' : 'are'} listed below.`;
+  const left = letters === 0 ? '' : 'documents of dead letters are not in the target, and ';
+  return ` The sides were not counted at the same moment: ${left}documents that were written meanwhile may be counted on one side only.`;
 }
 
 function counted(partitions: readonly PartitionCount[]): Amounts {

@@ -37,10 +37,10 @@ export function deadLetters(facts: MigrationFacts): Markup {
 ${letterList(letters, facts)}${more > 0 ? markup`<p class="note">${formatCount(more)} more: cosmig dead-letters list</p>` : null}`;
 }
 
-/** Lists letters, with their age. */
+/** Lists letters, with the time of the last attempt, or when they were discarded. */
 export function letterList(letters: readonly Letter[], facts: MigrationFacts): Markup {
   return markup`<ul class="list">${letters.map(
-    ({ number, id, reason, why, atMs }) =>
-      markup`<li><span class="muted">No. ${number}, ${whenText(facts, atMs)}</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
+    ({ number, state, id, reason, why, atMs }) =>
+      markup`<li><span class="muted">No. ${number}, ${state === 'open' ? 'last tried' : state} ${whenText(facts, atMs)}</span> <bdi class="key">${id}</bdi> <b>${reason}</b>: ${why}</li>`,
   )}</ul>`;
 }

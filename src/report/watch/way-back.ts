@@ -51,7 +51,8 @@ function rows(facts: MigrationFacts): Markup | null {
   const list: Array<readonly [name: string, value: string, note: string]> = [
     ['Kept until', formatTime(Date.parse(keptUntil)), 'end it with cosmig finish'],
   ];
-  if (stopEstimate !== null)
+  // What would be refused stops nothing.
+  if (stopEstimate !== null && way.returnWouldSucceed)
     list.push([
       `A ${isForth ? 'cutover' : 'return'} stops writers`,
       `for about ${formatAge(stopEstimate.ms)}`,

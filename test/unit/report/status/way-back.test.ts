@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { wayBackRows } from '../../../../src/report/status/way-back.ts';
 import type { Status } from '../../../../src/report/status/status-data.ts';
+import { deadLetters } from '../../../../src/report/watch/moved.ts';
+import { wayBack as wayBackOfPage } from '../../../../src/report/watch/way-back.ts';
 import { factsOf } from '../watch/making.ts';
 import { beginLease, NOW_MS } from '../../state/making.ts';
 
@@ -42,4 +44,47 @@ test.each([
   ]);
   const back = wayBackRows({ ...facts.status, began, ru, wayBack: forth }, NOW_MS, true).slice(0, 2);
   expect(back.map(([name]) => name)).toEqual(['way back', 'return now']);
+});
+
+test('page: a way back that would be refused -> no estimate for how long it stops writers; a letter is as old as its last attempt', () => {
+  const facts = factsOf((ledger) => {
+    beginLease(ledger, { phase: 'tail' });
+    const letter = {
+      identity: Buffer.alloc(16, 1),
+      reason: 'collision',
+      code: 'slot-taken',
+      why: 'taken',
+    } as const;
+    const where = {
+      id: '"a"',
+      sourceKey: '["A"]',
+      targetKey: null,
+      slot: null,
+      waits: { for: 'nothing' },
+    } as const;
+    ledger.letters.change({ change: 'open', letter: { ...letter, ...where, atMs: NOW_MS } });
+  }, NOW_MS + 6000);
+  if (facts.is !== 'known') throw new Error(facts.why);
+  expect(deadLetters(facts).text).toContain('No. 1, last tried 6 s ago</span>');
+  const way: NonNullable<Status['wayBack']> = {
+    leadsTo: 'source',
+    state: 'in use',
+    keptUntil: new Date(NOW_MS + 24 * HOUR_MS).toISOString(),
+    returnWouldSucceed: true,
+    why: [],
+    unsafe: [],
+    isRepairable: true,
+    lastStopMs: null,
+    stopEstimate: { ms: 6000, changes: 3, comparesAll: false },
+    ruPerSecondNow: null,
+    ruPerSecond: { source: 1, target: 3 },
+    moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
+  };
+  const shown = (one: typeof way): string =>
+    wayBackOfPage({ ...facts, status: { ...facts.status, wayBack: one } })?.text ?? '';
+  expect(shown(way)).toContain('A return stops writers</dt><dd><b>for about 6 s</b>');
+  const why = ['1 dead letter must be resolved'];
+  const refused = shown({ ...way, returnWouldSucceed: false, why });
+  expect(refused).toContain('A return would be refused now: 1 dead letter must be resolved.');
+  expect(refused).not.toContain('stops writers');
 });
