@@ -16,14 +16,14 @@ export function letterText(letter: Letter, document: string | null | undefined):
     ['id', id],
     ['source key', from],
     ['target key', targetKey ?? '(no key)'],
-    ...wrapRow(['waits for', WAITS[waits.for]]),
+    ...(state === 'open' ? wrapRow(['waits for', WAITS[waits.for]]) : []),
     ...(state === 'open'
       ? ([['last tried', `${formatTime(atMs)}, ${times}`]] as const)
       : ([
           ['tried', times],
           [state, formatTime(atMs)],
         ] as const)),
-    ...wrapRow(['next', state === 'open' ? NEXT[reason] : 'nothing']),
+    ...wrapRow(['next', state === 'open' ? NEXT[reason] : ENDED[state]]),
   ];
   const facts = table(rows);
   if (document === undefined) return facts;
@@ -48,6 +48,12 @@ const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {
   slot: 'the document that has its key and id in the target; it is retried when that one is moved or deleted',
   key: 'a change of another document with the same target key; it is retried then',
   nothing: 'nothing: change the document in the source, or retry it',
+};
+
+const ENDED: Readonly<Record<Exclude<LetterState, 'open'>, string>> = {
+  closed: 'nothing',
+  discarded:
+    'nothing, unless you want a way back: a cutover with --keep-source-for refuses while this document is in the source and not in the target',
 };
 
 /** What the operator can do about a dead letter, by its reason. */

@@ -53,6 +53,9 @@ export function requireOpenLetter(ledger: Ledger, number: number): void {
 function notOpen({ number, state }: Letter): NotReadyError {
   return new NotReadyError(`dead letter ${number} is not open`, {
     why: state === 'closed' ? 'its document has been moved or deleted since' : 'it was discarded already',
-    hint: 'see cosmig dead-letters list',
+    hint:
+      state === 'closed'
+        ? 'see cosmig dead-letters list'
+        : 'change its document in the source, and cosmig tail moves it',
   });
 }

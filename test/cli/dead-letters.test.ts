@@ -233,6 +233,17 @@ describe('dead-letters show', () => {
     expect(stdout).toMatch(/^next +nothing$/m);
   });
 
+  test('a discarded letter -> what it waits for is not shown, but what it keeps from being done', async () => {
+    const { stdout } = await ask(made(), 'show 4');
+    expect(stdout).not.toContain('waits for');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'next nothing, unless you want a way back: a cutover with --keep-source-for refuses while this document is in the source',
+    );
+    expect((await ask(made(), 'discard 4')).stderr).toMatch(
+      /\n {2}now {2}change its document in the source, and cosmig tail /,
+    );
+  });
+
   test('a code equal to the reason -> printed once', async () => {
     expect((await ask(made(), 'show 5')).stdout).toMatch(/^reason +missing-key$/m);
   });
