@@ -41,7 +41,7 @@ export async function setup(): Promise<void> {
   if (changed.length === 0) return;
   mkdirSync(COMPILED, { recursive: true });
   for (const name of LINKED)
-    if (!existsSync(join(COMPILED, name))) symlinkSync(join(ROOT, name), join(COMPILED, name), 'junction');
+    if (!existsSync(join(COMPILED, name))) symlinkSync(join('../..', name), join(COMPILED, name), 'junction');
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: changed,

@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
 import { compareAndRepair } from '../../../../src/workflows/repair.ts';
+import { bulkLoad } from '../../../helpers/emulator/bulk-load.ts';
 import { RawAccount } from '../../../helpers/emulator/raw.ts';
 import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 import { Move } from '../../../helpers/migration/move.ts';
@@ -63,8 +64,14 @@ const AMPLE = { throughput: 10_000 };
 test('verify --repair: application writes and deletes, deletes not reported, no tail -> proven equal', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
-  for (let n = 0; n < 300; n += 1)
-    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  await bulkLoad(
+    move.source,
+    Array.from({ length: 300 }, (_none, n) => ({
+      id: `o${n}`,
+      customerId: `c${n % 7}`,
+      tenantId: `t${n % 9}`,
+    })),
+  );
   await move.put({ id: 'gone', customerId: 'c', tenantId: 't' });
   expect((await cosmig('copy')).code).toBe(0);
   await move.source.item('gone', 'c').delete();

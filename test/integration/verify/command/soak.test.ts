@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
+import { bulkLoad } from '../../../helpers/emulator/bulk-load.ts';
 import type { TestEmulator } from '../../../helpers/emulator/emulator.ts';
 import { EmulatorProcess } from '../../../faults/harness/emulator/process.ts';
 import { Move, type Order } from '../../../helpers/migration/move.ts';
@@ -88,10 +89,10 @@ test(
     const settings = { ru: 'off', avad: true, retentionSeconds: 3600 } as const;
     const emulator = await EmulatorProcess.start(':memory:', settings);
     await using move = await Move.open({ emulator: asTestEmulator(emulator), source: size, target: size });
-    for (let n = 0; n < DOCUMENTS; n += 100)
-      await Promise.all(
-        Array.from({ length: 100 }, async (_, i) => move.source.items.create(orderOf(n + i))),
-      );
+    await bulkLoad(
+      move.source,
+      Array.from({ length: DOCUMENTS }, (_none, n) => orderOf(n)),
+    );
     await move.run('copy', { timing: PATIENT });
     const [drain, stop] = [new AbortController(), new AbortController()];
     const tail = move.run('tail', { drain: drain.signal, timing: PATIENT }).catch((error: unknown) => error);
