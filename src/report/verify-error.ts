@@ -57,6 +57,6 @@ function repairHint({ differences }: Verdict, replicator: Replicator): string {
   const { extra, ...others } = differences;
   // Only extra documents differ. This is usual when the account does not report deletes.
   return extra > 0 && Object.values(others).every((documents) => documents === 0)
-    ? `${named}; if they were deleted in the source, run cosmig verify --repair to delete them in the target`
-    : `${named}; run cosmig verify --repair to fix them`;
+    ? `${named}; if they were deleted in the source, stop cosmig tail, then run cosmig verify --repair to delete them in the target`
+    : `${named}; stop cosmig tail, then run cosmig verify --repair to fix them`;
 }

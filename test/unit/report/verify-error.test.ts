@@ -24,6 +24,7 @@ test.each([
     expect(errorForVerdict(verdict, () => 'tail')).toMatchObject({
       message: '1 difference between source and target',
       why: `1 missing; each was checked twice, and ${rest}`,
+      hint: expect.stringMatching(/; stop cosmig tail, then run cosmig verify --repair to fix them$/),
     });
   },
 );
