@@ -102,7 +102,9 @@ test('copy --dry-run: a migration that has begun -> its own copies are not a tar
   expect(ran).toMatchObject({ code: 0 });
   expect(ran.stdout).toMatch(/^begun +this migration has begun \(phase copied\);/);
   expect(ran.stdout).toMatch(/\ntarget +shop\/by-tenant; key \/tenantId; 400 RU\/s; 11 documents\n/);
-  expect(ran.stderr).toMatch(/^next: this migration has begun; cosmig tail .* cosmig dead-letters list --ledger/m);
+  expect(ran.stderr).toMatch(
+    /^next: this migration has begun; cosmig tail .* cosmig dead-letters list --ledger/m,
+  );
   await client.database('shop').container('by-tenant').delete();
   for (const flags of [['--dry-run'], ['--yes']]) {
     const lost = await copy(...flags);
