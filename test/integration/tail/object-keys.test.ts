@@ -104,22 +104,28 @@ test('target key is an object, --missing-key dead-letter -> a dead letter that s
   ]);
 });
 
-test('an object in place of the source key, and a crash -> settled by the same identity', async () => {
-  await using move = await Move.open();
-  const wire = wireOf(move, 'orders');
-  await write(
-    wire,
-    NONE,
-    '{"id":"1","customerId":{"a":1},"tenantId":"P"}',
-    '{"id":"2","customerId":[],"tenantId":"P"}',
-  );
-  const crash = new AbortController();
-  const onPoint = (point: CrashPoint): void => {
-    if (point === 'intended') crash.abort(new Error('crash'));
-  };
-  await expect(move.run('copy', { abort: crash.signal, onPoint })).rejects.toThrow('crash');
-  await write(wire, NONE, '{"id":"1","customerId":{"a":2},"tenantId":"Q"}');
-  await move.run('copy');
-  await move.run('catch-up');
-  await expectSame(move);
-});
+test.each([
+  ['packed by the kernel', true],
+  ['read value by value', false],
+])(
+  'an object in place of the source key, and a crash, %s -> settled by the same identity',
+  async (_how, packsPages) => {
+    await using move = await Move.open();
+    const wire = wireOf(move, 'orders');
+    await write(
+      wire,
+      NONE,
+      '{"id":"1","customerId":{"a":1},"tenantId":"P"}',
+      '{"id":"2","customerId":[],"tenantId":"P"}',
+    );
+    const crash = new AbortController();
+    const onPoint = (point: CrashPoint): void => {
+      if (point === 'intended') crash.abort(new Error('crash'));
+    };
+    await expect(move.run('copy', { abort: crash.signal, onPoint, packsPages })).rejects.toThrow('crash');
+    await write(wire, NONE, '{"id":"1","customerId":{"a":2},"tenantId":"Q"}');
+    await move.run('copy');
+    await move.run('catch-up');
+    await expectSame(move);
+  },
+);
