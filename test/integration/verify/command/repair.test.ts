@@ -27,7 +27,7 @@ function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
 /** `writers` write in parallel until stopped; every `deletes`-th operation is a delete, which no feed reports. */
 function applicationOf(
   { source }: Move,
-  { deletes = 4, writers = 1 } = {},
+  { deletes = 4, writers = 1, bytes = 0 } = {},
 ): { readonly stop: () => Promise<number> } {
   const random = seededRandom(3);
   const stop = new AbortController();
@@ -38,7 +38,12 @@ function applicationOf(
       const n = random.below(300);
       const [id, customerId] = [`o${n}`, `c${n % 7}`];
       if (random.below(deletes) > 0)
-        await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
+        await source.items.upsert({
+          id,
+          customerId,
+          tenantId: `t${random.below(9)}`,
+          text: 'x'.repeat(bytes),
+        });
       else {
         const { statusCode } = await source
           .item(id, customerId)
@@ -121,7 +126,8 @@ test('verify --repair: more writes than the target takes -> says so', async () =
   for (let n = 0; n < 60; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
   expect((await cosmig('copy')).code).toBe(0);
-  const application = applicationOf(move, { deletes: 1_000_000, writers: 8 });
+  // The target takes about fifteen of these a second; on a busy machine, the application still writes more.
+  const application = applicationOf(move, { deletes: 1_000_000, writers: 3, bytes: 4000 });
   try {
     const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
     expect([code, stderr]).toEqual([
