@@ -42,9 +42,11 @@ class Listeners {
   readonly #signal: AbortSignal;
   readonly #calls = new Set<() => void>();
   readonly #callAll = (): void => {
-    const calls = [...this.#calls];
-    this.#calls.clear();
-    for (const call of calls) call();
+    // Who was called may stop others from waiting, who are not called then.
+    for (const call of this.#calls) {
+      this.#calls.delete(call);
+      call();
+    }
   };
 
   private constructor(signal: AbortSignal) {

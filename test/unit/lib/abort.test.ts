@@ -124,6 +124,16 @@ describe('ChildSignal', () => {
 });
 
 describe('Deadline', () => {
+  test('ChildSignal: one that was disposed by another, while the parent is aborted -> not aborted', () => {
+    const parent = new AbortController();
+    const first = new ChildSignal(parent.signal);
+    const second = new ChildSignal(parent.signal);
+    first.signal.addEventListener('abort', () => second[Symbol.dispose]());
+    parent.abort(new Error('over'));
+    expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false]);
+    expect(listeners(parent.signal)).toBe(0);
+  });
+
   test('Deadline: passed -> the reason names what took too long', async () => {
     const { signal } = new AbortController();
     using deadline = new Deadline(500, 'the split', signal);
