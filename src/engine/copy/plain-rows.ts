@@ -4,6 +4,7 @@
  * is packed only if its target document is made of its own bytes and of what it shares with others that have the same key
  * values.
  */
+import { must } from '../../lib/assert.ts';
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
@@ -87,7 +88,7 @@ export class PlainRows {
     const known = this.#rangeOfKey[number] ?? NEW;
     const range = known >= 0 ? known : this.#findRange(number, row, known);
     if (range === NOT_PLAIN) return false;
-    this.#rows[range]?.push(row);
+    must(this.#rows[range], 'the ranges cover every key').push(row);
     return true;
   }
 
