@@ -1,12 +1,17 @@
 /** Shows dead letters: one as a screen of text with what the operator can do about it, or each on a few lines. */
-import type { Letter, LetterState, Reason } from '../state/dead-letters.ts';
+import { formatCount } from '../lib/counting.ts';
+import type { Letter, LetterState, LetterStore, Reason } from '../state/dead-letters.ts';
+import type { DeleteMode } from '../state/migration.ts';
 import { formatTime, table, wrapRow, wrapText, type TextRow } from './format.ts';
 
-/**
- * Returns the text for people. `document` is undefined when the operator did not ask for it, and null when it was
- * deleted.
- */
-export function letterText(letter: Letter, document: string | null | undefined): string {
+interface Known {
+  /** The document in the source; undefined: the operator did not ask for it; null: it was deleted. */
+  readonly document: string | null | undefined;
+  readonly deletes: DeleteMode | null;
+}
+
+/** Returns the text for people. */
+export function letterText(letter: Letter, { document, deletes }: Known): string {
   const { number, state, reason, code, why, id, sourceKey: from, targetKey, waits, attempts, atMs } = letter;
   const times = attempts === 1 ? 'once' : `${attempts} times`;
   const rows: TextRow[] = [
@@ -23,11 +28,19 @@ export function letterText(letter: Letter, document: string | null | undefined):
           ['tried', times],
           [state, formatTime(atMs)],
         ] as const)),
-    ...wrapRow(['next', state === 'open' ? NEXT[reason] : ENDED[state]]),
+    ...wrapRow(['next', state === 'open' ? nextOf(letter, { document, deletes }) : ENDED[state]]),
   ];
   const facts = table(rows);
   if (document === undefined) return facts;
   return `${facts}\n\n${document ?? 'the document was deleted in the source'}`;
+}
+
+function nextOf({ number, reason }: Letter, { document, deletes }: Known): string {
+  const retry = `stop cosmig tail, run cosmig dead-letters retry ${number}, and start it again`;
+  if (document === null) return `its document was deleted: ${retry}`;
+  return deletes === 'reconcile'
+    ? `${NEXT[reason]}; no feed reports a delete here: after one, ${retry}`
+    : NEXT[reason];
 }
 
 /** Where the reason begins in a list of letters. */
@@ -42,6 +55,14 @@ export function listedText(letter: Letter, shown: LetterState | 'any'): string {
   const head = `${String(number).padStart(6)}  ${shownState}${reason.padEnd(17)}`;
   const lines = wrapText(why, WHY_COLUMNS).map((line) => `${INDENT}${line}`);
   return [`${head}${id}  ${sourceKey} -> ${targetKey ?? '(no key)'}`, ...lines].join('\n');
+}
+
+/** Returns how many letters there are, by their states, after the words that none is in the one that was asked for. */
+export function othersText(counts: ReturnType<LetterStore['counts']>): string {
+  const byState = new Map<LetterState, number>();
+  for (const { state, letters } of counts) byState.set(state, (byState.get(state) ?? 0) + letters);
+  const found = [...byState].map(([state, letters]) => `${formatCount(letters)} ${state}`);
+  return found.length === 0 ? '' : `; ${found.join(', ')}: --all lists them`;
 }
 
 const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {

@@ -63,7 +63,10 @@ export function verifyText(verdict: Verdict): string {
   // would seem to contradict the verdict.
   const rechecked = Number(lookedAtAgain ?? 0);
   if (rechecked > 0)
-    rows.push(['rechecked', `${pluralize(rechecked, 'document')} that changed meanwhile, one by one`]);
+    rows.push([
+      'rechecked',
+      `${pluralize(rechecked, 'document')} one by one: what changed meanwhile or seemed to differ`,
+    ]);
   if (verdict.longIntegers !== undefined) {
     const { source: here, target: there } = verdict.longIntegers;
     const counts = `${pluralize(here, 'document')} in the source, ${formatCount(there)} in the target`;

@@ -39,7 +39,7 @@ export const deadLettersList: Command<typeof OPTIONS> = {
   async run(context) {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');
-    const { listedText } = await import('../../report/dead-letter.ts');
+    const { listedText, othersText } = await import('../../report/dead-letter.ts');
     const { Ledger } = await import('../../state/ledger.ts');
     return inTurn(context, 'newest', async (turned) => {
       const { options, out } = turned;
@@ -50,7 +50,10 @@ export const deadLettersList: Command<typeof OPTIONS> = {
         listed += 1;
         if (!(await out.line(listedText(letter, state), letterJson(letter)))) return undefined;
       }
-      if (listed === 0) out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters`);
+      if (listed === 0) {
+        const others = state === 'any' ? '' : othersText(ledger.letters.counts());
+        out.note(state === 'any' ? 'there are no dead letters' : `no ${state} dead letters${others}`);
+      }
       const showsOpen = (state === 'open' || state === 'any') && ledger.letters.openCount() > 0;
       return showsOpen ? { json: null, text: '', aside: NEXT } : undefined;
     });

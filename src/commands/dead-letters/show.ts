@@ -51,7 +51,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     return inTurn(context, 'newest', async (turned) => {
       using ledger = Ledger.openReadonly(loadLedgerPath(turned));
       const letter = requireLetter(ledger, number);
-      const { pinned } = ledger.migration.read();
+      const { pinned, deletes } = ledger.migration.read();
       const document = options.document ? await readFromSource(turned, pinned, letter) : undefined;
       const json: TypeOf<typeof LETTER_SHOWN> = {
         command: 'dead-letters show',
@@ -61,7 +61,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
         next: NEXT[letter.reason],
         ...(document === undefined ? {} : { document }),
       };
-      return { json, text: letterText(letter, document) };
+      return { json, text: letterText(letter, { document, deletes }) };
     });
   },
 };

@@ -86,6 +86,10 @@ describe('dead letters: two documents claim one slot', () => {
     expect(await letters()).toEqual([expect.objectContaining({ ...letter, state: 'open', attempts: 2 })]);
     expect((await cosmig('dead-letters retry --all')).code).toBe(5);
     expect(await letters()).toEqual([expect.objectContaining({ ...letter, state: 'open', attempts: 3 })]);
+    const shown = (await cosmig('dead-letters show 1')).stdout.replaceAll(/\s+/g, ' ');
+    expect(shown).toContain(
+      'no feed reports a delete here: after one, stop cosmig tail, run cosmig dead-letters retry 1, and start it again',
+    );
     await send({ do: 'delete', key: [holder.pk], id: '7' });
     const { code, stdout, stderr } = await cosmig('dead-letters retry 1 --json');
     expect({ code, stderr: stderr.includes('1 dead letter retried, 1 closed') }).toEqual({
@@ -111,6 +115,8 @@ describe('dead letters: two documents claim one slot', () => {
     expect(await letters()).toEqual([expect.objectContaining({ state: 'discarded' })]);
     expect(await inTarget()).toEqual([holder]);
     expect((await cosmig('status')).stdout).toMatch(/^dead letters +0 open, 1 discarded$/m);
+    const none = 'no open dead letters; 1 discarded: --all lists them\n';
+    expect((await cosmig('dead-letters list')).stderr).toBe(none);
   });
 
   test('the other one is deleted in the source -> closed', async () => {
@@ -122,7 +128,7 @@ describe('dead letters: two documents claim one slot', () => {
     expect(await inTarget()).toEqual([holder]);
     const { stdout } = await cosmig('status');
     expect(stdout).toMatch(
-      /^dead letters +0 open, 1 closed \(their documents were moved or changed\s+later\)$/m,
+      /^dead letters +0 open, 1 closed \(their documents were moved,\s+changed\s+or\s+deleted\s+later\)$/m,
     );
   });
 });
