@@ -351,6 +351,11 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
       find: '    this.#outcomes[entry] = this.#context.ledger.units.nextSequence();\n',
       replace: '    this.#outcomes[entry] = this.intended;\n',
     },
+    {
+      file: UNIT,
+      find: 'this.#outcomes[entry] = first + entry - from;',
+      replace: 'this.#outcomes[entry] = first === 0 ? 0 : this.intended;',
+    },
   ],
   'rename-not-noticed': [
     {

@@ -5,8 +5,14 @@ import { Story } from './story.ts';
 
 const REPLIES_MAX = 500;
 
-/** A cutover that is stopped at its nth reply, while the disk of its ledger is full; without n it is not stopped. */
-async function cutOver(stopAt = Infinity): Promise<{ phase: string; hasResumed: boolean; replies: number }> {
+/**
+ * A cutover that is stopped at its nth reply, or so many microtasks later, while the disk of its ledger is full; without n
+ * it is not stopped.
+ */
+async function cutOver(
+  stopAt = Infinity,
+  ticks = 0,
+): Promise<{ phase: string; hasResumed: boolean; replies: number }> {
   using story = new Story();
   await story.rest('app A7 create P');
   const { world } = story;
@@ -36,6 +42,7 @@ async function cutOver(stopAt = Infinity): Promise<{ phase: string; hasResumed: 
     replies += 1;
     const answered = story.answer(request);
     if (replies === stopAt) {
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
       world.files.isFull = true;
       world.process?.stop();
     }
@@ -48,8 +55,14 @@ async function cutOver(stopAt = Infinity): Promise<{ phase: string; hasResumed: 
 test('engine: a cutover is stopped in the moment of any of its last replies -> no commit once writers resume', async () => {
   const whole = await cutOver();
   expect(whole).toMatchObject({ phase: 'committed', hasResumed: false });
-  for (let before = 0; before < 4; before += 1) {
-    const { phase, hasResumed } = await cutOver(whole.replies - before);
-    expect([before, phase === 'committed', hasResumed]).toEqual([before, !hasResumed, hasResumed]);
-  }
+  for (const before of [0, 1, 2, 3])
+    for (const ticks of [0, 1, 20, 40]) {
+      const { phase, hasResumed } = await cutOver(whole.replies - before, ticks);
+      expect([before, ticks, phase === 'committed', hasResumed]).toEqual([
+        before,
+        ticks,
+        !hasResumed,
+        hasResumed,
+      ]);
+    }
 });
