@@ -7,6 +7,20 @@ import { factsOf } from '../watch/making.ts';
 import { beginLease, NOW_MS } from '../../state/making.ts';
 
 const HOUR_MS = 3_600_000;
+const IN_USE: NonNullable<Status['wayBack']> = {
+  leadsTo: 'source',
+  state: 'in use',
+  keptUntil: new Date(NOW_MS + 24 * HOUR_MS).toISOString(),
+  returnWouldSucceed: true,
+  why: [],
+  unsafe: [],
+  isRepairable: true,
+  lastStopMs: null,
+  stopEstimate: null,
+  ruPerSecondNow: null,
+  ruPerSecond: { source: 1, target: 3 },
+  moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
+};
 
 test.each([
   ['a minute', 60_000, '720 RU of the source and 7,200 RU of the target so far'],
@@ -18,20 +32,7 @@ test.each([
 ])('way back: in use for %s -> what it costs, without a guess', (_name, passedMs, costs) => {
   const facts = factsOf((ledger) => beginLease(ledger, { phase: 'tail' }));
   if (facts.is !== 'known') throw new Error(facts.why);
-  const wayBack: NonNullable<Status['wayBack']> = {
-    leadsTo: 'source',
-    state: 'in use',
-    keptUntil: new Date(NOW_MS + 24 * HOUR_MS).toISOString(),
-    returnWouldSucceed: true,
-    why: [],
-    unsafe: [],
-    isRepairable: true,
-    lastStopMs: null,
-    stopEstimate: null,
-    ruPerSecondNow: null,
-    ruPerSecond: { source: 1, target: 3 },
-    moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
-  };
+  const wayBack = IN_USE;
   const ru = { source: 720, target: 7200 };
   const began = new Date(NOW_MS).toISOString();
   const rows = wayBackRows({ ...facts.status, began, ru, wayBack }, NOW_MS + passedMs);
@@ -66,20 +67,7 @@ test('page: a way back that would be refused -> no estimate for how long it stop
   }, NOW_MS + 6000);
   if (facts.is !== 'known') throw new Error(facts.why);
   expect(deadLetters(facts).text).toContain('No. 1, last tried 6 s ago</span>');
-  const way: NonNullable<Status['wayBack']> = {
-    leadsTo: 'source',
-    state: 'in use',
-    keptUntil: new Date(NOW_MS + 24 * HOUR_MS).toISOString(),
-    returnWouldSucceed: true,
-    why: [],
-    unsafe: [],
-    isRepairable: true,
-    lastStopMs: null,
-    stopEstimate: { ms: 6000, changes: 3, comparesAll: false },
-    ruPerSecondNow: null,
-    ruPerSecond: { source: 1, target: 3 },
-    moneyPerDay: { amount: 0.14, currency: 'USD', pricesOf: '2026-05-15' },
-  };
+  const way: typeof IN_USE = { ...IN_USE, stopEstimate: { ms: 6000, changes: 3, comparesAll: false } };
   const shown = (one: typeof way): string =>
     wayBackOfPage({ ...facts, status: { ...facts.status, wayBack: one } })?.text ?? '';
   expect(shown(way)).toContain('A return stops writers</dt><dd><b>for about 6 s</b>');
