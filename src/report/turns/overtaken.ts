@@ -22,7 +22,9 @@ export async function refuseOvertaken(
   if (!existsSync(ledger)) return;
   // Loaded on demand, since --help needs no database.
   const { readTurns } = await import('../../state/turns/chain.ts');
-  const { mustBeUpgraded } = await import('../../state/ledger.ts');
+  const { Ledger, mustBeUpgraded } = await import('../../state/ledger.ts');
+  // A run that was killed while it made the ledger has left a file without a migration.
+  if (!Ledger.peek(ledger).hasBegun) return;
   let newest: ReturnType<typeof readTurns>[number] | undefined;
   try {
     newest = readTurns(ledger).at(-1);

@@ -1,8 +1,9 @@
 /** A newer cosmig finds the ledgers of an older one in the middle of a way back. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { keepTableSums } from '../../../src/lib/sqlite/table-sums.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
 import { turnPath } from '../../../src/spec/turns/settings-of-turn.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
@@ -61,3 +62,14 @@ test('way back: the ledgers are those of an older cosmig -> upgraded by the comm
   expect((await cosmig(move, 'finish')).stderr).toContain('the way back was ended at 20');
   expect(await typed(move, 'status')).toMatchObject({ code: 0 });
 }, 60_000);
+
+test('copy: the run before was killed while it made the ledger -> begins', async () => {
+  await using move = await Move.open();
+  await move.put({ id: 'o', customerId: 'c', tenantId: 't' });
+  writeFileSync(move.ledgerPath, '');
+  // Makes the tables before it finds no migration.
+  expect(() => Ledger.openForOperator(move.ledgerPath)).toThrow('holds no migration yet');
+  const copied = await cosmig(move, 'copy');
+  expect([copied.code, copied.stderr]).toEqual([0, expect.anything()]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
