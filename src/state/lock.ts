@@ -54,7 +54,7 @@ export class MoverLock {
   }
 
   /** Whether an error is that of `take` when another process holds the lock. */
-  static isRefusal(error: unknown): boolean {
+  static isRefusal(error: unknown): error is NotReadyError {
     return error instanceof NotReadyError && isBusy(error.cause);
   }
 

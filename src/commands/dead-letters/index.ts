@@ -20,7 +20,7 @@ export async function withLedger<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const { MoverLock } = await import('../../state/lock.ts');
-    if (!(error instanceof NotReadyError) || !MoverLock.isRefusal(error)) throw error;
+    if (!MoverLock.isRefusal(error)) throw error;
     throw new NotReadyError(error.message, {
       why: error.why,
       hint: 'stop cosmig tail with Ctrl-C in its terminal, and start it again afterwards; while it runs, it moves each document that you fix in the source',

@@ -101,7 +101,7 @@ export class Attempt {
 
   tooLate(): NotReadyError {
     const { why, next } = this.#whatIsMissing();
-    const { waitsFor } = this.leases.reporter.snapshot();
+    const { waitsFor } = this.leases.reporter;
     const waiting = waitsFor === null || !this.haveStopped ? '' : ` (${waitsFor})`;
     return new NotReadyError('the cutover did not finish in time', {
       why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}${waiting}; the source stays in use`,

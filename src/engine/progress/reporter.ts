@@ -60,8 +60,18 @@ export class ProgressReporter {
     return lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
   }
 
+  /** What the run waits for; null: nothing. Does not read the ledger, so it is known whatever has become of that. */
+  get waitsFor(): string | null {
+    const { context, waits } = this.#parts;
+    return (
+      waits.current(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
+      this.settling?.() ??
+      this.#inDoubt()
+    );
+  }
+
   snapshot(): RunSnapshot {
-    const { context, goal, waits } = this.#parts;
+    const { context, goal } = this.#parts;
     const { spec, ledger, tally, backlog, pages, sourceSide, targetSide, clock } = context;
     const longIntegers = tally.get('longIntegers');
     return Object.freeze({
@@ -85,10 +95,7 @@ export class ProgressReporter {
       durationMs: clock.monotonicMs() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
-      waitsFor:
-        waits.current(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
-        this.settling?.() ??
-        this.#inDoubt(),
+      waitsFor: this.waitsFor,
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
       ...(this.adoption === null ? {} : { adoption: this.adoption }),
       outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },

@@ -3,7 +3,8 @@ import type { Result } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import { flagOf } from '../../lib/flags.ts';
 import type { Inspection } from '../../preflight/inspect.ts';
-import { nextStep, statusNow } from '../status/next-step.ts';
+import { nextLine, statusNow } from '../status/next-step.ts';
+import type { Status } from '../status/status-data.ts';
 import { phaseText } from '../status/status.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
@@ -55,23 +56,21 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const inspection = await inspect({ ...parts, accounts, signal, ...known });
   // A copy would refuse what the ledger does not know any longer.
   if (known.hasBegun) checkBegun(spec, inspection);
+  const json = dryRunJson(inspection, spec);
+  if (!known.hasBegun) return { json, text: dryRunText(inspection, spec), ...asideOfNew(inspection) };
+  const status = await statusNow(context);
   return {
-    json: dryRunJson(inspection, spec),
-    text: dryRunText(inspection, spec, known.hasBegun ? await begunText(context) : undefined),
-    ...(known.hasBegun ? await nextOfBegun(context) : asideOfNew(inspection)),
+    json,
+    text: dryRunText(inspection, spec, begunText(status)),
+    // A copy continues what has begun, or replicates what is new; the status knows what there is to do.
+    ...nextLine(status?.next ?? null, 'this migration has begun; '),
   };
 }
 
 /** Returns how far the migration is: the estimate of a dry run is always that of a whole copy. */
-async function begunText(context: SpecContext): Promise<string> {
-  const status = await statusNow(context);
+function begunText(status: Status | null): string {
   const phase = status === null ? '' : ` (phase ${phaseText(status)})`;
   return `this migration has begun${phase}; the sample and the estimate are for all of the source`;
-}
-
-/** A copy continues what has begun, or replicates what is new; status knows what there is to do. */
-async function nextOfBegun(context: SpecContext): Promise<Pick<Result, 'aside'>> {
-  return nextStep(context, 'this migration has begun; ');
 }
 
 function asideOfNew({ warnings }: Inspection): Pick<Result, 'aside'> {

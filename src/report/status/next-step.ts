@@ -31,6 +31,10 @@ export async function statusNow(context: NextContext): Promise<Status | null> {
 
 /** Returns the line for a result, as its member `aside`. `before`: what has to be done before that. */
 export async function nextStep(context: NextContext, before = ''): Promise<{ readonly aside?: string }> {
-  const next = await adviceAfter(context);
+  return nextLine(await adviceAfter(context), before);
+}
+
+/** The same where the advice is known; null: there is none. */
+export function nextLine(next: string | null, before = ''): { readonly aside?: string } {
   return next === null ? {} : { aside: `next: ${before}${withoutHeadline(next)}` };
 }
