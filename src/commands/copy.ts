@@ -44,8 +44,6 @@ export const copy: Command<typeof OPTIONS> = {
       refuseRunFlags(context.options, context.env);
       return runDryRun(context);
     }
-    const { refuseOvertaken } = await import('../report/turns/overtaken.ts');
-    await refuseOvertaken(context, 'copy');
     const { loadLedgerPath } = await import('../spec/load.ts');
     const { runCopy } = await import('../report/runs/run-copy.ts');
     return withPage({ watch, ledger: () => loadLedgerPath(context) }, context, async () =>

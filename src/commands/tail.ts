@@ -28,11 +28,9 @@ export const tail: Command<typeof OPTIONS> = {
   options: OPTIONS,
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
-    const { refuseOvertaken } = await import('../report/turns/overtaken.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');
     const { runToGoal } = await import('../report/runs/run-engine.ts');
     const { untilCaughtUp, watch } = context.options;
-    await refuseOvertaken(context, 'tail');
     const goal = untilCaughtUp ? 'catch-up' : 'tail';
     return inTurn(context, 'forth', async (turned) =>
       withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>

@@ -4,6 +4,8 @@
  *
  *   new -> copying -> tailing
  */
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
+import { readTurns } from '../../state/turns/chain.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotReadyError } from '../../lib/errors.ts';
 import { group, type Group } from '../../lib/group.ts';
@@ -82,10 +84,32 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
  */
 export function refuseCommitted(context: RunContext): void {
   if (phaseOf(context) !== 'committed') return;
+  if (isBackAtSource(context)) {
+    throw new NotReadyError('the application was switched back to the source by cosmig rollback', {
+      why: 'its documents were copied before, and cosmig knows each of them',
+      hint: 'run cosmig tail: it resumes the migration from there, without a new copy',
+    });
+  }
+  const next = context.ledger.nextTurn.read();
   throw new NotReadyError('this migration is committed: the target is in use', {
     why: 'changes of the source are no longer replicated: they might undo newer changes of the target',
-    hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
+    hint:
+      next === null || next.endedAtMs !== null
+        ? 'see cosmig status; begin another migration with --ledger if the source is to be moved again'
+        : 'cosmig reverse keeps the source up to date, so that cosmig rollback can return to it; cosmig finish gives that up',
   });
+}
+
+/**
+ * Whether a rollback has followed the commit. `cosmig copy` always works in the first turn. The other commands work in the
+ * newest turn of their direction, which at most one turn has followed.
+ */
+function isBackAtSource({ spec }: RunContext): boolean {
+  if (spec.turn !== undefined) return false;
+  const newest = readTurns(spec.ledger).at(-1);
+  return (
+    newest !== undefined && newest.number > 0 && !leadsBack(newest.number) && newest.from?.endedAtMs == null
+  );
 }
 
 function isCopying(phase: Phase): boolean {

@@ -122,9 +122,13 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect(returned).toMatch(/^target kept +until .* \(7 d left\)$/m);
   expect(returned).toMatch(/^next +cosmig tail keeps the target up to date/m);
   expect(pageOf(move)).toMatchObject({ now: expect.stringContaining('The source is in use') });
-  for (const command of ['copy', 'reverse']) {
+  const resumes = /switched back to the source by cosmig rollback[^]* run cosmig tail: it resumes/;
+  const used = /committed: the source is in use[^]* cosmig tail keeps the target up to date/;
+  for (const [command, why] of [
+    ['copy', resumes],
+    ['reverse', used],
+  ] as const) {
     const refused = await cosmig(move, command);
-    const why = /switched back to the source by cosmig rollback[^]* run cosmig tail: it resumes/;
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(why)]);
   }
   const unproved = await cosmig(move, 'verify');
