@@ -6,29 +6,20 @@
  * Invariant: a compiled module that a test imports was made of the present text of its source.
  */
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, version, type Plugin as BuildPlugin } from 'esbuild';
 import type { Plugin } from 'vitest/config';
+import { BUILD, linkProduct } from './helpers/process/built.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCES = join(ROOT, 'src');
-const COMPILED = join(ROOT, '.test-build/modules');
+const COMPILED = join(BUILD, 'modules');
 /** The paths of the compiled modules. */
 export const COMPILED_MODULES = /[/\\]\.test-build[/\\]modules[/\\]/;
 /** The hash of each source when it was compiled. */
 const HASHES = join(COMPILED, 'hashes.json');
-/** Read by modules at run time, from where the sources have them. */
-const LINKED = ['dist', 'migrations', 'package.json'];
 
 /** Compiles the sources that have changed since they were last compiled. */
 export async function setup(): Promise<void> {
@@ -40,8 +31,7 @@ export async function setup(): Promise<void> {
   );
   if (changed.length === 0) return;
   mkdirSync(COMPILED, { recursive: true });
-  for (const name of LINKED)
-    if (!existsSync(join(COMPILED, name))) symlinkSync(join('../..', name), join(COMPILED, name), 'junction');
+  linkProduct(COMPILED);
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: changed,

@@ -19,7 +19,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const BUILD = join(ROOT, '.test-build');
+/** The folder of all that tests build. */
+export const BUILD = join(ROOT, '.test-build');
 const MARK = join(BUILD, '.built');
 /** Of the product, read at run time. */
 const LINKED = ['dist', 'migrations', 'package.json'];
@@ -28,6 +29,13 @@ const IMPORTED = ['src/cli/main.ts', 'src/index.ts', 'src/lib/heap.ts', 'src/wor
 /** Packages of CommonJS in a bundle need it. */
 const REQUIRE =
   "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);";
+
+/** Links what modules read at run time, from where the sources have it, into a folder of compiled modules. */
+export function linkProduct(folder: string): void {
+  for (const name of LINKED)
+    if (!existsSync(join(folder, name)))
+      symlinkSync(join(relative(folder, ROOT), name), join(folder, name), 'junction');
+}
 
 /** The bundled form of a TypeScript module of this repository, for a process to run or import. */
 export function built(source: string | URL): string {
@@ -39,8 +47,7 @@ export function built(source: string | URL): string {
 export async function buildForProcesses(): Promise<void> {
   if (existsSync(MARK) && newestMs('src', 'test') < statSync(MARK).mtimeMs) return;
   mkdirSync(BUILD, { recursive: true });
-  for (const name of LINKED)
-    if (!existsSync(join(BUILD, name))) symlinkSync(join('..', name), join(BUILD, name), 'junction');
+  linkProduct(BUILD);
   const beganAt = new Date();
   const children = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('-child.ts'))
