@@ -36,32 +36,51 @@ export async function runDamaged(seed: number, endings: Endings): Promise<void> 
   const random = seededRandom(seed);
   await using move = await Move.open({ settings: SETTINGS });
   await change(move, random, DOCUMENTS);
+  let mayBeDamaged = false;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const goal = round === 0 ? 'copy' : 'catch-up';
-    const { files, older } = await killed(move, goal, random);
-    await change(move, random, 6);
-    write(move, files);
-    const what = files.size === 0 ? 'no ledger yet' : damage(move.ledgerPath, random, older);
-    const about = `seed ${seed}, round ${round}: ${what}`;
-    const how = await settled(move, about);
-    endings[how] += 1;
-    if (how === 'refused') {
-      write(move, files);
-      await finished(move);
+    try {
+      const how = await runRound(move, round, random);
+      endings[how] += 1;
+      mayBeDamaged ||= how !== 'refused';
+    } catch (error) {
+      if (error instanceof Error) error.message = `seed ${seed}, round ${round}: ${error.message}`;
+      if (!mayBeDamaged || !isRefusal(error)) throw error;
+      // No run has read what an earlier round damaged, until now. There is no intact ledger to go on with.
+      endings.refused += 1;
+      return;
     }
-    await expectEqual(move, `${about} (${how})`);
   }
 }
 
+/** A killed run, a damage, and the run after it. */
+async function runRound(move: Move, round: number, random: Random): Promise<keyof Endings> {
+  const goal = round === 0 ? 'copy' : 'catch-up';
+  const { files, older } = await killed(move, goal, random);
+  await change(move, random, 6);
+  write(move, files);
+  const what = files.size === 0 ? 'no ledger yet' : damage(move.ledgerPath, random, older);
+  const how = await settled(move, what);
+  if (how === 'refused') {
+    write(move, files);
+    await finished(move);
+  }
+  await expectEqual(move, `${what} (${how})`);
+  return how;
+}
+
 /** Runs with the damaged ledger to the end. */
-async function settled(move: Move, about: string): Promise<keyof Endings> {
+async function settled(move: Move, what: string): Promise<keyof Endings> {
   try {
     return (await finished(move)) ? 'swept' : 'equal';
   } catch (error) {
-    if (error instanceof CosmigError && error.exitCode === 7) return 'refused';
-    if (error instanceof Error) error.message = `${about}: ${error.message}`;
+    if (isRefusal(error)) return 'refused';
+    if (error instanceof Error) error.message = `${what}: ${error.message}`;
     throw error;
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof CosmigError && error.exitCode === 7;
 }
 
 /** Runs copy and tail to the end, and the comparison if it is due; returns whether it was. */
