@@ -27,7 +27,7 @@ export const doctor: Command<typeof OPTIONS> = {
   summary: 'check that a migration can run, and change nothing',
   description:
     'Checks everything that a migration needs, end to end: both accounts and the clock, permissions for each later ' +
-    'command, change feeds, throughput, settings of both containers, the ledger and its disk. Prints a line for each ' +
+    'command, change feeds, throughput, the new key in a few documents, settings of both containers, the ledger and its disk. Prints a line for each ' +
     'check, and what to do about those that fail. Changes nothing; exit code 3 if a check fails. With --probe it asks ' +
     'the service itself, in three scratch containers, and ends with exit code 4 if an answer differs from what cosmig relies on.',
   examples: [

@@ -120,7 +120,10 @@ export function formatRu({ source, target }: { readonly source: number; readonly
   return `${formatCount(Math.round(source))} source, ${formatCount(Math.round(target))} target`;
 }
 
-/** Breaks a text into lines of at most `columns`, between words. A word that is longer than a line is broken too. */
+/**
+ * Breaks a text into lines of at most `columns`, between words. A word that is longer than a line is broken too, after
+ * a slash if the word is a path.
+ */
 export function wrapText(text: string, columns: number): string[] {
   return fillLines(
     text.split(' ').flatMap((word) => pieces(word, columns)),
@@ -150,7 +153,9 @@ export function fillLines(
 
 function pieces(word: string, columns: number): string[] {
   if (word.length <= columns) return [word];
-  return [word.slice(0, columns), ...pieces(word.slice(columns), columns)];
+  const slash = word.lastIndexOf('/', columns - 1) + 1;
+  const end = slash > 1 ? slash : columns;
+  return [word.slice(0, end), ...pieces(word.slice(end), columns)];
 }
 
 const SHOWN_MAX = 60;

@@ -59,7 +59,7 @@ describe('cosmig doctor', () => {
       'source',
       'target',
       'disk of the ledger',
-      '18 checks: 18 ok',
+      '19 checks: 19 ok',
       'Not visible to cosmig: throughput buckets, priority-based execution, merged',
       'partitions, and how long the change feed keeps deletes (docs/migration.md).',
       '',
@@ -91,6 +91,7 @@ describe('cosmig doctor', () => {
         'source throughput: skipped',
         'source permissions: skipped',
         'source deletes: skipped',
+        'source key: skipped',
         'target key: skipped',
         'target documents: skipped',
         'target settings: skipped',
@@ -113,7 +114,12 @@ describe('cosmig doctor', () => {
     [
       'the target has another key',
       ['--partition-key', '/other'],
-      [RECONCILED, 'target key: failed', 'target documents: skipped'],
+      [RECONCILED, 'source key: warning', 'target key: failed', 'target documents: skipped'],
+    ],
+    [
+      'no document has the key',
+      ['--target', 'shop/none', '--partition-key', '/tenantID', '--create-target'],
+      [RECONCILED, 'source key: warning'],
     ],
   ])('%s -> says which check fails', async (_, flags, found) => {
     const ran = await typed(move, 'doctor', ...withFlags(flags), '--json');
@@ -121,6 +127,31 @@ describe('cosmig doctor', () => {
     expect(notOk(shown)).toEqual(found);
     const isFine = found.every((one) => !one.endsWith('failed'));
     expect([ran.code, shown.complete]).toEqual([isFine ? 0 : 3, isFine]);
+  });
+
+  test('the key that no document has -> the warning of the copy, with its counts; without a mistake, the counts', async () => {
+    const keyOf = async (...flags: readonly string[]): Promise<unknown> => {
+      const { checks } = shownBy(await typed(move, 'doctor', ...withFlags(flags), '--json'));
+      return checks.find(({ about, name }) => about === 'source' && name === 'key');
+    };
+    expect(await keyOf()).toMatchObject({
+      state: 'ok',
+      message: '2 of 2 sampled documents have the key /tenantId, with 1 value',
+    });
+    const [wrong] = [await keyOf('--target', 'shop/none', '--partition-key', '/tenantID', '--create-target')];
+    const copied = await typed(
+      move,
+      'copy',
+      '--dry-run',
+      ...withFlags(['--target', 'shop/none', '--partition-key', '/tenantID', '--create-target']),
+      '--json',
+    );
+    const { warnings } = JSON.parse(copied.stdout) as { readonly warnings: readonly unknown[] };
+    expect(wrong).toMatchObject({
+      state: 'warning',
+      message: 'none of 2 sampled documents has the key /tenantID',
+    });
+    expect(warnings).toMatchObject([{ kind: 'no-key', message: (wrong as Shown['checks'][number]).message }]);
   });
 
   test('a target in use, other settings -> both are reported', async () => {
@@ -138,6 +169,7 @@ describe('cosmig doctor', () => {
       expect(notOk(shown)).toEqual([
         'source permissions: failed',
         RECONCILED,
+        'source key: skipped',
         'target permissions: failed',
         'target documents: skipped',
       ]);
@@ -197,6 +229,18 @@ describe('cosmig doctor', () => {
       'target account: failed',
       'target container: skipped',
     ]);
+  });
+
+  test('a wrong key of the account of both sides -> it is asked once, and the mistake is reported once', async () => {
+    const key = Buffer.alloc(64).toString('base64');
+    const env = {
+      ...envOf(move),
+      COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${move.emulator.endpoint};AccountKey=${key}`,
+    };
+    const shown = shownBy(await runCosmig(['doctor', ...PLACES, '--json'], { env, clock: systemClock }));
+    const failed = notOk(shown).filter((one) => !one.endsWith('skipped'));
+    expect(failed).toEqual(['source account: failed']);
+    expect(notOk(shown)).toContain('target account: skipped');
   });
 
   test.skipIf(process.platform === 'win32')(
