@@ -45,7 +45,7 @@ export async function runDamaged(seed: number, endings: Endings): Promise<void> 
     } catch (error) {
       if (error instanceof Error) error.message = `seed ${seed}, round ${round}: ${error.message}`;
       if (!mayBeDamaged || !isRefusal(error)) throw error;
-      // No run has read what an earlier round damaged, until now. There is no intact ledger to go on with.
+      // No run has read what an earlier round damaged, until now. No intact ledger is left with which to continue.
       endings.refused += 1;
       return;
     }
