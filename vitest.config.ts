@@ -29,9 +29,12 @@ const project = ({ name, include, isolate = false }: Files) => ({
     // Node itself loads them.
     server: { deps: { external: [COMPILED_MODULES] } },
     exclude: isolate ? [] : alone,
+    // A test that hangs ends by time; one that is slow because the machine is busy must not.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // By night, the fault runs have many seeds, and each of these is several processes.
     maxConcurrency: sized({ daily: 5, nightly: 3 }),
-    setupFiles: ['./test/helpers/seed.ts', './test/helpers/by-folder.ts'],
+    setupFiles: ['./test/seed-generated.ts', './test/helpers/by-folder.ts'],
   },
 });
 

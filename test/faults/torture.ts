@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
 import { RunFailure } from './harness/fault-run.ts';
 import { runMigration, type RunReport } from './harness/migration/run.ts';
-import { freshSeed } from './harness/migration/seeds.ts';
 import { runTurns } from './harness/turns/run.ts';
+import { freshSeed } from '../helpers/seed.ts';
 import { buildForProcesses } from '../helpers/process/built.ts';
 
 await buildForProcesses();

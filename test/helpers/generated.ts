@@ -1,7 +1,6 @@
 /**
  * How many cases a generated test draws: all of them by night and when a mutation has to be noticed, half of them with
- * `npm test`, and an eighth with `npm run test:unit`, which runs between two edits. The seeds differ from run to run, so
- * that a few runs draw as many.
+ * `npm test`, and an eighth with `npm run test:unit`, which runs between two edits.
  */
 import { isNightly } from './nightly.ts';
 

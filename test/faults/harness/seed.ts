@@ -1,10 +1,6 @@
-/** The seed of a fault run: COSMIG_SEED, or a fresh one; a failure prints it. */
+/** Fault runs that draw from a seed, and name it when they fail. */
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
-
-export function chosenSeed(): number {
-  const given = process.env['COSMIG_SEED'];
-  return given === undefined || given === '' ? Math.trunc(Math.random() * 0x1_0000_0000) : Number(given);
-}
+import { chosenSeed } from '../../helpers/seed.ts';
 
 /** Runs `work` with chance from a seed; whatever it throws names the seed that replays it. */
 export async function seeded(work: (random: Random, seed: number) => Promise<void>): Promise<void> {

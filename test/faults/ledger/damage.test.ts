@@ -1,6 +1,6 @@
 /** Random damage to the ledger, in the middle of migrations and after them. */
 import { expect, test } from 'vitest';
-import { chosenSeed } from '../harness/seed.ts';
+import { chosenSeed } from '../../helpers/seed.ts';
 import { ROUNDS, runDamaged, type Endings } from './damaged-run.ts';
 
 /** How many damages: few by day, and a thousand in a step of `npm run test:nightly`. */

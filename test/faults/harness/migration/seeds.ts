@@ -1,8 +1,5 @@
 /** Seeds of fault runs, and how to repeat one of them. */
-
-export function freshSeed(): number {
-  return Math.trunc(Math.random() * 0x1_0000_0000);
-}
+import { freshSeed } from '../../../helpers/seed.ts';
 
 export function replayCommand(seed: number): string {
   return `COSMIG_SEED=${seed} npm run torture -- --runs 1`;
