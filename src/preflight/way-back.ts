@@ -4,10 +4,12 @@
  */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { Wait } from '../cosmos/load/retry.ts';
+import { KEY_BYTES_ALERT, KEY_BYTES_MAX, largeKeys } from '../cosmos/container/large-keys.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
 import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
+import { printableLine } from '../lib/json/printable.ts';
 import { CosmigError, mapProblem, NotReadyError, type Problem } from '../lib/errors.ts';
 import { swapWords } from '../spec/turns/swapped-sides.ts';
 import { ttlText } from '../spec/refusals.ts';
@@ -31,6 +33,8 @@ export interface WayBack {
 
 /** How many documents that could not go back a refusal names. */
 const NAMED_MAX = 20;
+/** How many large key values a note names. */
+const KEYS_NAMED_MAX = 5;
 
 type WayBackParts = Pick<InspectParts, 'spec' | 'connections' | 'accounts'> & {
   readonly source: ContainerFacts;
@@ -69,7 +73,11 @@ export async function checkWayBack(parts: WayBackParts): Promise<WayBack> {
   return {
     deletes: found.mode,
     pausedTtl: source.defaultTtl,
-    notes: [...found.notes.map((note) => swapWords(note)), ...notesOn(spec, { source, target })],
+    notes: [
+      ...found.notes.map((note) => swapWords(note)),
+      ...notesOn(spec, { source, target }),
+      ...(await fullKeyNotes(parts)),
+    ],
   };
 }
 
@@ -119,6 +127,24 @@ function ttlProblems({ source, connections }: WayBackParts): Problem[] {
       hint: 'give the account key of the source, or switch its time to live off until the way back is no longer needed',
     },
   ];
+}
+
+/** Key values of the source that are close to the most that the service accepts. */
+async function fullKeyNotes({ accounts, source, asking }: WayBackParts): Promise<string[]> {
+  const found = await largeKeys(accounts.source, source.name, KEY_BYTES_ALERT, asking());
+  if (found.length === 0) return [];
+  const named = found
+    .slice(0, KEYS_NAMED_MAX)
+    .map(({ key, bytes }) => `${printableLine(key)} (${inGb(bytes)})`);
+  const more = found.length > named.length ? ` and ${formatCount(found.length - named.length)} more` : '';
+  const values = found.length === 1 ? 'a value of the old key is' : 'values of the old key are';
+  return [
+    `${values} near ${inGb(KEY_BYTES_MAX)} in the source, the most that it accepts: ${named.join(', ')}${more}; beyond that a document will not go back, and becomes a dead letter of cosmig reverse`,
+  ];
+}
+
+function inGb(bytes: number): string {
+  return `${Number((bytes / 1024 ** 3).toFixed(1))} GB`;
 }
 
 function notesOn(

@@ -12,6 +12,7 @@ import {
 import type { JsonObject } from '../json/json-value.ts';
 import { createContainer, deleteContainer, replaceContainer } from '../account/catalog.ts';
 import type { ContainerModel } from '../account/model.ts';
+import { DEFAULT_SETTINGS } from '../account/settings.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
 import { listReply, requireUnchanged, withSystemProperties } from './resources.ts';
@@ -50,9 +51,14 @@ function quotaHeaders(request: GatewayRequest, container: ContainerModel): Recor
   };
 }
 
-/** Returns the size of each range and its largest keys, if the client asks for them. */
+/**
+ * Returns the size of each range and its largest keys, if the client asks for them. A key value that has reached a lower
+ * `logicalPartitionLimitBytes` is reported with the 20 GB that a full one has on the service.
+ */
 function statistics(request: GatewayRequest, container: ContainerModel): JsonObject {
   if (!isTrue(request.headers, 'x-ms-documentdb-populatepartitionstatistics')) return {};
+  const { logicalPartitionLimitBytes: limit } = request.account.settings;
+  const scale = DEFAULT_SETTINGS.logicalPartitionLimitBytes / limit;
   const ranges = container.ranges.map((range) => ({
     id: String(range.id),
     sizeInKB: Math.ceil(range.bytes / 1024),
@@ -61,7 +67,7 @@ function statistics(request: GatewayRequest, container: ContainerModel): JsonObj
       .heaviestKeys(container.number, range.id)
       .map(({ key, bytes }) => ({
         partitionKey: JSON.parse(key) as unknown,
-        sizeInKB: Math.ceil(bytes / 1024),
+        sizeInKB: Math.ceil((bytes * scale) / 1024),
       })),
   }));
   return { statistics: ranges };

@@ -2,6 +2,7 @@
  * The limits that figures are compared with, each with its source. The facts are numbered in
  * docs/internals/service-facts.md.
  */
+import { KEY_BYTES_ALERT, KEY_BYTES_MAX } from '../../cosmos/container/large-keys.ts';
 
 export interface Limit {
   readonly value: number;
@@ -13,10 +14,10 @@ const GB = 1024 ** 3;
 const LOGICAL = "Microsoft's service quotas";
 
 /** The most bytes of data and index that a key value may have: then the service refuses its writes. */
-export const VALUE_BYTES_MAX: Limit = { value: 20 * GB, source: LOGICAL };
+export const VALUE_BYTES_MAX: Limit = { value: KEY_BYTES_MAX, source: LOGICAL };
 /** The size of a key value at which Microsoft's own example raises an alert: 70 % of the limit (fact SVC-9). */
 export const VALUE_BYTES_ALERT: Limit = {
-  value: 14 * GB,
+  value: KEY_BYTES_ALERT,
   source: "Microsoft's example of an alert at 70 % of the limit",
 };
 /** The most RU/s that a physical partition has, and so the most that one key value can use. */

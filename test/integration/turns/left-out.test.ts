@@ -93,3 +93,20 @@ test('way back: documents of the window cannot go back -> dead letters by name, 
   expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
   expect(await move.documents(source)).toEqual(await move.documents(target));
 }, 90_000);
+
+test('way back: an old key value is nearly full -> named with its size before the writers are stopped', async () => {
+  await using move = await Move.open({ settings: { avad: true, logicalPartitionLimitBytes: 300_000 } });
+  const pad = 'x'.repeat(77_000);
+  const near = ['1', '2', '3'].map((n) => ({ ...order(`near ${n}`, 'near', { pad }), tenantId: `t${n}` }));
+  await move.put(...near, order('far 1', 'far', { pad }), order('far 2', 'far', { pad }));
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  const cut = await cosmig(move, 'cutover', ...SWITCH, '--keep-source-for', '7d');
+  expect([cut.code, cut.stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /a value of the old key is near 20 GB in the source, the most that it accepts: \["near"\] \(15\.\d GB\);/,
+    ),
+  ]);
+  expect(cut.stderr).not.toContain('["far"]');
+}, 90_000);
