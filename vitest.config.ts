@@ -60,6 +60,7 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },
     globalSetup: [
+      './test/kernel.ts',
       './test/compiled-modules.ts',
       './test/helpers/temporary.ts',
       './test/helpers/process/build.ts',

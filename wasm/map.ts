@@ -4,7 +4,7 @@
  * of it value by value; a row for which that is not certain is listed, and the caller reads it itself.
  */
 import { hashLong, TYPE_FALSE, TYPE_MISSING, TYPE_NULL, TYPE_NUMBER, TYPE_TEXT, TYPE_TRUE } from './hash';
-import { identity } from './kernel';
+import { identity } from './identity';
 import { copyShort, copyUncut, hasValue, nodeIn, openRows, rowAt, spanEnd, spanStart, wholeOf } from './rows';
 import { hashEtag, isSame, reserve, SEGMENT_ENTRIES_MAX, STORED_BYTES, storeEntry } from './segments';
 

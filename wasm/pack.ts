@@ -6,7 +6,7 @@
  * of a row value by value; a row for which that is not certain is not plain, and the caller reads it itself.
  */
 import { hash, TYPE_TEXT } from './hash';
-import { putIdentity } from './kernel';
+import { putIdentity } from './identity';
 import {
   addedAt,
   addedBytes,

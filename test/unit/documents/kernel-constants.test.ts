@@ -1,5 +1,5 @@
 /** The kernel is another language: its constants are written there a second time, and compared with ours here. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ENTRY } from '../../../src/documents/comparison-entries.ts';
 import { DOCUMENT, NODE_FIELDS, NAME_BUCKETS, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
@@ -12,12 +12,12 @@ import { FILTER, LEVEL, PART } from '../../../src/plan/pass/key-program.ts';
 import { ROW_STATE } from '../../../src/plan/pass/key-columns.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../../src/epk/encoding.ts';
 
-const read = (name: string): string =>
-  readFileSync(new URL(`../../../wasm/${name}`, import.meta.url), 'utf8');
-const SOURCE = read('kernel.ts');
+const KERNEL = new URL('../../../wasm/', import.meta.url);
+const read = (name: string): string => readFileSync(new URL(name, KERNEL), 'utf8');
 const CONSTANTS = new Map(
-  [SOURCE, ...['hash.ts', 'row-keys.ts', 'instant.ts', 'segments.ts', 'known-keys.ts', 'index.ts'].map(read)]
-    .flatMap((source) => [...source.matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
+  readdirSync(KERNEL)
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => [...read(name).matchAll(/^(?:export )?const ([A-Z_]+)(?:: \w+)? = (\d+);/gm)])
     .map(([, name, value]) => [name, Number(value)]),
 );
 
@@ -56,8 +56,9 @@ test.each<readonly [string, number]>([
 });
 
 test('kernel: fault numbers -> one for each text', () => {
-  const start = SOURCE.indexOf('\nconst END = 1;');
-  const faults = SOURCE.slice(start, SOURCE.indexOf('\n\n', start)).matchAll(/= (\d+);/g);
+  const source = read('page.ts');
+  const start = source.indexOf('\nexport const END = 1;');
+  const faults = source.slice(start, source.indexOf('\n\n', start)).matchAll(/= (\d+);/g);
   const numbers = Array.from(faults, ([, number]) => Number(number));
   expect(numbers).toEqual(FAULTS.map((_text, number) => number).slice(1));
 });

@@ -4,7 +4,6 @@
  */
 import { hashContentBytes } from '../../../src/documents/hash.ts';
 import { isUtf8 } from 'node:buffer';
-import { statSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEPTH_MAX } from '../../../src/documents/kernel/scan-kernel.ts';
@@ -426,12 +425,3 @@ describe('around a document', () => {
     expect(scan.start(1, scan.nodes.document)).toBe(0);
   });
 });
-
-test.each(['kernel.ts', 'hash.ts', 'row-keys.ts', 'instant.ts'])(
-  'kernel: the built file -> newer than %s',
-  (name) => {
-    const built = new URL('../../../dist/documents/kernel.wasm', import.meta.url);
-    const source = new URL(`../../../wasm/${name}`, import.meta.url);
-    expect(statSync(built).mtimeMs, 'run npm run build').toBeGreaterThan(statSync(source).mtimeMs);
-  },
-);

@@ -1,5 +1,5 @@
 /**
- * The scan written plainly, byte by byte: what the kernel (`wasm/kernel.ts`) must agree with, offsets and errors
+ * The scan written plainly, byte by byte: what the kernel (`wasm/scan.ts`) must agree with, offsets and errors
  * included. It was the first scanner; the kernel took over because it is several times faster.
  */
 import {
