@@ -1,8 +1,8 @@
 /** What a comparison needs to know of each document of a page, for `cosmig verify`: one entry a row, in a single pass. */
 import { hash, hashLong } from './hash';
-import { copyKept, identity } from './identity';
-import { page } from './page';
-import { count, ROW_HEAD, rows, stride } from './scan';
+import { identity } from './identity';
+import { copyKept, hasValue, packedNode, rowAt, spanEnd, spanStart, wholeAt } from './rows';
+import { count } from './scan';
 
 /**
  * What `digest` writes into its table for a row without an entry. BEYOND: the row is beyond the fence. LEFT: the caller
@@ -26,10 +26,10 @@ let entryEnd: usize = 0;
  */
 export function digest(
   fenceLsn: f64,
-  lsnNode: usize,
-  documentNode: usize,
+  lsnNode: u32,
+  documentNode: u32,
   documentBytesMax: u32,
-  stopNode: usize,
+  stopNode: u32,
   plainKeyBytesMax: u32,
   identityFirst: u32,
   identityOthers: u32,
@@ -45,32 +45,30 @@ export function digest(
   out: usize,
 ): usize {
   entryEnd = out;
-  let rowAt = rows;
-  for (let i: i32 = 0; i < count; i += 1, rowAt += stride) {
-    const tableAt = table + (usize(i) << 3);
-    const lsn = wholeAt(rowAt, lsnNode);
+  for (let row: u32 = 0; row < u32(count); row += 1) {
+    const at = rowAt(row);
+    const tableAt = table + (usize(row) << 3);
+    const lsn = wholeAt(at, lsnNode, 18);
     if (lsn < 0 || f64(lsn) > fenceLsn) {
       store<u32>(tableAt, lsn < 0 ? NO_LSN : BEYOND);
       continue;
     }
     store<u32>(tableAt, LEFT);
-    const document = rowAt + ROW_HEAD + (documentNode << 3);
-    const from = usize(load<u32>(document));
-    const until = usize(load<u32>(document, 4));
+    const from = spanStart(at, documentNode);
+    const until = spanEnd(at, documentNode);
     if (u32(until - from) > documentBytesMax) continue;
-    if (stopNode != 0 && load<u32>(rowAt + ROW_HEAD + (stopNode << 3)) != 0) continue;
-    if (plainKeyBytesMax != 0 && !isPlain(rowAt, slotFirst, slotOthers, slotCount, plainKeyBytesMax))
-      continue;
+    if (stopNode != 0 && hasValue(at, stopNode)) continue;
+    if (plainKeyBytesMax != 0 && !isPlain(at, slotFirst, slotOthers, slotCount, plainKeyBytesMax)) continue;
     const text = work + 112;
-    if (!identity(rowAt, identityFirst, identityOthers, identityCount, text, work)) continue;
-    if (!identity(rowAt, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
-    const textEnd = copyKept(rowAt, from, until, text);
+    if (!identity(at, identityFirst, identityOthers, identityCount, text, work)) continue;
+    if (!identity(at, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
+    const textEnd = copyKept(at, from, until, text);
     hashLong(text, textEnd - text, work + 64, work + 32);
     const capacity = usize(memory.size()) << 16;
     if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > capacity && memory.grow(i32(capacity >> 17) + 1) < 0)
       unreachable();
     const entry = entryEnd;
-    if (!putName(rowAt, namesFirst, namesOthers, namesCount, entry + ENTRY_HEAD)) continue;
+    if (!putName(at, namesFirst, namesOthers, namesCount, entry + ENTRY_HEAD)) continue;
     memory.copy(entry + 4, work, 16);
     hash(work, 48, entry + 20);
     store<u32>(entry, u32(entryEnd - entry));
@@ -80,33 +78,14 @@ export function digest(
   return entryEnd;
 }
 
-function nodeIn(first: u32, others: u32, i: u32): usize {
-  return usize(((i < 4 ? first : others) >> ((i & 3) << 3)) & 0xff);
-}
-
-/** Returns the integer without a sign at a node of a row; -1: the row has no such value. */
-function wholeAt(rowAt: usize, node: usize): i64 {
-  const entry = rowAt + ROW_HEAD + (node << 3);
-  const start = load<u32>(entry);
-  const until = load<u32>(entry, 4);
-  if (start == 0 || until - start > 18) return -1;
-  let whole: i64 = 0;
-  for (let at = start; at < until; at += 1) {
-    const digit = u32(load<u8>(page + usize(at))) - 0x30;
-    if (digit > 9) return -1;
-    whole = whole * 10 + i64(digit);
-  }
-  return whole;
-}
-
 /** Returns whether the id of a row is a text, neither empty nor too long, and all levels of its key are short texts. */
-function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytesMax: u32): bool {
+function isPlain(at: usize, first: u32, others: u32, nodeCount: u32, keyBytesMax: u32): bool {
   let keyBytes: u32 = 0;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
-    const entry = rowAt + ROW_HEAD + (nodeIn(first, others, i) << 3);
-    const start = load<u32>(entry);
-    if (start == 0 || load<u8>(page + usize(start)) != 0x22) return false;
-    const sizeBytes = load<u32>(entry, 4) - start - 2;
+    const node = packedNode(first, others, i);
+    const from = spanStart(at, node);
+    if (!hasValue(at, node) || load<u8>(from) != 0x22) return false;
+    const sizeBytes = u32(spanEnd(at, node) - from) - 2;
     if (i > 0) keyBytes += sizeBytes;
     else if (sizeBytes == 0 || sizeBytes > 1023) return false;
   }
@@ -117,17 +96,17 @@ function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytes
  * Writes the name of an entry to `to`: the values at the nodes, each followed by a line feed, then zeros up to the next
  * word. Returns false if the name is too long.
  */
-function putName(rowAt: usize, first: u32, others: u32, nodeCount: u32, to: usize): bool {
+function putName(row: usize, first: u32, others: u32, nodeCount: u32, to: usize): bool {
   let at = to;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
-    const entry = rowAt + ROW_HEAD + (nodeIn(first, others, i) << 3);
-    const start = usize(load<u32>(entry));
-    if (start != 0) {
-      const byte = load<u8>(page + start);
+    const node = packedNode(first, others, i);
+    if (hasValue(row, node)) {
+      const from = spanStart(row, node);
+      const byte = load<u8>(from);
       if (byte != 0x7b && byte != 0x5b) {
-        const sizeBytes = usize(load<u32>(entry, 4)) - start;
+        const sizeBytes = spanEnd(row, node) - from;
         if (at - to + sizeBytes > ENTRY_NAME_MAX) return false;
-        memory.copy(at, page + start, sizeBytes);
+        memory.copy(at, from, sizeBytes);
         at += sizeBytes;
       }
     }

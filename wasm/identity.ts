@@ -1,26 +1,6 @@
-/** Reads rows of the last scan: the bytes of a document to keep, and the hash of the values that identify it. */
+/** The hash of the values that identify the document of a row. */
 import { hash, TYPE_FALSE, TYPE_MISSING, TYPE_NULL, TYPE_NUMBER, TYPE_TEXT, TYPE_TRUE } from './hash';
-import { page } from './page';
-import { cuts, ROW_HEAD } from './scan';
-
-/**
- * Copies the page's bytes from `from` to `until`, without the cuts of the row, to `to`; returns the end of the copy.
- */
-export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): usize {
-  let out = to;
-  let start = page + from;
-  const last = load<u32>(rowAt, 12);
-  for (let i = load<u32>(rowAt, 8); i < last; i += 1) {
-    const entry = cuts + (usize(i) << 3);
-    const stop = page + usize(load<u32>(entry));
-    memory.copy(out, start, stop - start);
-    out += stop - start;
-    start = page + usize(load<u32>(entry, 4));
-  }
-  const stop = page + until;
-  memory.copy(out, start, stop - start);
-  return out + (stop - start);
-}
+import { hasValue, packedNode, spanEnd, spanStart } from './rows';
 
 /**
  * The most bytes that the texts of an identity may have together. Usually they are far shorter; the caller hashes
@@ -29,8 +9,8 @@ export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): us
 const IDENTITY_BYTES_MAX: usize = 4096;
 
 /**
- * Writes the identity hash of a row's values at `nodeCount` nodes to `out`. The nodes are packed into two numbers, one
- * byte for each node, the first in the lowest byte. Returns false for values that the caller has to hash: a text with
+ * Writes the identity hash of a row's values at `nodeCount` nodes to `out`. The nodes are packed into two numbers.
+ * Returns false for values that the caller has to hash: a text with
  * escapes, a number other than a small integer, or texts that are too long.
  */
 export function identity(
@@ -56,18 +36,15 @@ export function putIdentity(
   textAt: usize,
 ): usize {
   let to = textAt;
-  const values = rowAt + ROW_HEAD;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
-    const node = ((i < 4 ? firstNodes : otherNodes) >> ((i & 3) << 3)) & 0xff;
-    const entry = values + (usize(node) << 3);
-    const start = load<u32>(entry);
-    if (start == 0) {
+    const node = packedNode(firstNodes, otherNodes, i);
+    if (!hasValue(rowAt, node)) {
       store<u8>(to, TYPE_MISSING);
       to += 1;
       continue;
     }
-    const from = page + usize(start);
-    const until = page + usize(load<u32>(entry, 4));
+    const from = spanStart(rowAt, node);
+    const until = spanEnd(rowAt, node);
     const byte: u32 = load<u8>(from);
     if (byte == 0x22) {
       const size = until - from - 2;

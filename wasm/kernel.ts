@@ -10,10 +10,11 @@
 export { digest } from './digest';
 export { faultAt, faultKind } from './page';
 export { hash, hashLong } from './hash';
-export { copyKept, identity } from './identity';
+export { identity } from './identity';
 export { addCursor, beginMerge, exhausted, merge, nextRival, shelve, sortShelf } from './index';
 export { addRecord, forgetKeys, keysAreFull } from './known-keys';
 export { beyondCount, listedCount, mappedCount, mapRows } from './map';
 export { lookRows, packRows } from './pack';
 export { rowKeys } from './row-keys';
+export { copyKept } from './rows';
 export { count, scanArray, scanFeed, setNames } from './scan';

@@ -5,7 +5,8 @@
  */
 import { hashLong, TYPE_FALSE, TYPE_MISSING, TYPE_NULL, TYPE_NUMBER, TYPE_TEXT, TYPE_TRUE } from './hash';
 import { identity } from './identity';
-import { copyShort, copyUncut, hasValue, nodeIn, openRows, rowAt, spanEnd, spanStart, wholeOf } from './rows';
+import { copyKept, copyShort, hasValue, nodeIn, rowAt, spanEnd, spanStart, wholeAt } from './rows';
+import { count } from './scan';
 import { hashEtag, isSame, reserve, SEGMENT_ENTRIES_MAX, STORED_BYTES, storeEntry } from './segments';
 
 // What is asked, as words: single numbers, then the nodes that must have a value, and those of the target key, then the bytes
@@ -51,11 +52,6 @@ let keyNumber: i32 = -1;
  * identity. Returns the end of the segments.
  */
 export function mapRows(
-  pageAt: usize,
-  cutsAt: usize,
-  rowsAt: usize,
-  rowBytes: usize,
-  rowCount: u32,
   askedAt: usize,
   fenceLsn: f64,
   work: usize,
@@ -63,14 +59,13 @@ export function mapRows(
   partsAt: usize,
   outAt: usize,
 ): usize {
-  openRows(pageAt, cutsAt, rowsAt, rowBytes);
   asked = askedAt;
   mappedCount = beyondCount = listedCount = 0;
   begin(outAt);
   let part = partsAt;
-  for (let row: u32 = 0; row < rowCount; row += 1) {
+  for (let row: u32 = 0; row < u32(count); row += 1) {
     const at = rowAt(row);
-    const lsn = wholeOf(at, load<u32>(asked, ASKED_LSN));
+    const lsn = f64(wholeAt(at, load<u32>(asked, ASKED_LSN), 15));
     if (lsn > fenceLsn) {
       beyondCount += 1;
       continue;
@@ -168,7 +163,7 @@ function putVersion(at: usize, to: usize): bool {
   const until = spanEnd(at, document);
   // The document is hashed where the next key will be written.
   const text = reserve(keysEnd, until - from + 128);
-  const end = copyUncut(at, from, until, text);
+  const end = copyKept(at, from, until, text);
   hashLong(text, end - text, end + 64, to);
   const one = load<u32>(to);
   const two = load<u32>(to, 4);

@@ -31,17 +31,17 @@ import {
 } from './segments';
 import {
   copyShort,
-  copyUncut,
+  copyKept,
   fetch,
   hasValue,
   nodeIn,
   offsetOf,
-  openRows,
   rowAt,
   spanEnd,
   spanStart,
-  wholeOf,
+  wholeAt,
 } from './rows';
+import { count as scanned } from './scan';
 
 // What is asked, as words: single numbers, then three lists of nodes. The first name is the id.
 const ASKED_LSN: usize = 0;
@@ -101,19 +101,10 @@ let asked: usize = 0;
 let seen: usize = 0;
 
 /** Looks at all rows, and writes what it sees to `seenAt`. There must be space at `work` for the texts of a group. */
-export function lookRows(
-  pageAt: usize,
-  cutsAt: usize,
-  rowsAt: usize,
-  rowBytes: usize,
-  rowCount: u32,
-  askedAt: usize,
-  work: usize,
-  seenAt: usize,
-): void {
-  openRows(pageAt, cutsAt, rowsAt, rowBytes);
+export function lookRows(askedAt: usize, work: usize, seenAt: usize): void {
   asked = askedAt;
   seen = seenAt;
+  const rowCount = u32(scanned);
   for (let first: u32 = 0; first < rowCount; first += GROUP)
     lookGroup(first, min(first + GROUP, rowCount), work);
 }
@@ -149,7 +140,7 @@ function putTexts(row: u32, texts: usize, textAt: usize): usize {
   const at = rowAt(row);
   const to = seenAt(row);
   v128.store(texts, i64x2.splat(0));
-  store<f64>(to, wholeOf(at, load<u32>(asked, ASKED_LSN)));
+  store<f64>(to, f64(wholeAt(at, load<u32>(asked, ASKED_LSN), 15)));
   if (!isPlain(at, to)) return textAt;
   const names = load<u32>(asked, ASKED_NAMES);
   const firstNodes = load<u32>(asked, ASKED_PACKED_FIRST);
@@ -351,7 +342,7 @@ function packOperation(number: u32, target: usize): usize {
   store<u32>(entry, u32(target - out), ENTRY_OPERATION);
   let to = copyShort(openingAt(key), openingBytes(key), target);
   store<u32>(entry, u32(to - out), ENTRY_DOCUMENT);
-  to = copyUncut(at, from, until, to);
+  to = copyKept(at, from, until, to);
   if (added > 0) {
     // A plain document has an id, so what is added follows another property.
     store<u8>(to, 0x2c);

@@ -6,9 +6,10 @@
  * read it.
  */
 import { hash, TYPE_FALSE, TYPE_MISSING, TYPE_NULL, TYPE_NUMBER, TYPE_TEXT, TYPE_TRUE } from './hash';
+import { page } from './page';
+import { rowAt, spanEnd, spanStart, wholeAt } from './rows';
+import { count } from './scan';
 import { instantOf, NO_INSTANT, putPieces } from './instant';
-
-const HEAD: usize = 16;
 
 // The states of a row under a candidate.
 const ODD: u32 = 0;
@@ -56,8 +57,7 @@ const TEXT_BYTES: usize = 2048;
 const KEY_AT: usize = INPUT_AT + TEXT_BYTES;
 const VALUE_AT: usize = KEY_AT + TEXT_BYTES;
 
-let page: usize = 0;
-let rowAt: usize = 0;
+let row: usize = 0;
 let program: usize = 0;
 let work: usize = 0;
 /** A number that is different for each row: what was kept under another tag is of another row. */
@@ -75,10 +75,6 @@ let to: usize = 0;
  * A number without sign at a node that is missing or written otherwise counts as 0.
  */
 export function rowKeys(
-  pageAt: usize,
-  rowsAt: usize,
-  stride: usize,
-  count: u32,
   fenceLsn: f64,
   lsnNode: u32,
   documentNode: u32,
@@ -90,7 +86,6 @@ export function rowKeys(
   out: usize,
   space: usize,
 ): u32 {
-  page = pageAt;
   program = programAt;
   work = workAt;
   memory.fill(work, 0, HASH_AT);
@@ -110,13 +105,12 @@ export function rowKeys(
   memory.fill(typesAt, 0, 28 * usize(candidates));
   let taken: usize = 0;
   tag = 0;
-  rowAt = rowsAt;
-  for (let i: u32 = 0; i < count; i += 1, rowAt += stride) {
-    if (wholeAt(lsnNode) > fenceLsn) continue;
+  for (let i: u32 = 0; i < u32(count); i += 1) {
+    row = rowAt(i);
+    if (countAt(lsnNode) > fenceLsn) continue;
     tag += 1;
-    const document = rowAt + HEAD + (usize(documentNode) << 3);
-    const bytes = load<u32>(document, 4) - load<u32>(document);
-    store<f64>(out + 8 * taken, wholeAt(tsNode));
+    const bytes = u32(endOf(documentNode) - startOf(documentNode));
+    store<f64>(out + 8 * taken, countAt(tsNode));
     store<u32>(rowColumn + 4 * taken, i);
     store<u32>(bytesColumn + 4 * taken, bytes);
     const id = readNode(idNode);
@@ -450,23 +444,14 @@ function countTypes(levelsAt: usize, levels: u32, types: usize): void {
 
 /** Returns where the value at a node starts; the start of the page: there is none. */
 function startOf(node: u32): usize {
-  return page + usize(load<u32>(rowAt + HEAD + (usize(node) << 3)));
+  return spanStart(row, node);
 }
 
 function endOf(node: u32): usize {
-  return page + usize(load<u32>(rowAt + HEAD + (usize(node) << 3), 4));
+  return spanEnd(row, node);
 }
 
 /** Returns the integer without a sign at a node; 0: the row has no such value. */
-function wholeAt(node: u32): f64 {
-  const start = startOf(node);
-  const end = endOf(node);
-  if (end - start > 18) return 0;
-  let whole: i64 = 0;
-  for (let at = start; at < end; at += 1) {
-    const digit = u32(load<u8>(at)) - 0x30;
-    if (digit > 9) return 0;
-    whole = whole * 10 + i64(digit);
-  }
-  return f64(whole);
+function countAt(node: u32): f64 {
+  return f64(max<i64>(0, wholeAt(row, node, 18)));
 }

@@ -1,19 +1,6 @@
 /** The rows of the last scan, as the parts of the kernel read them after it: where the values at the nodes are. */
-
-/** The bytes of a row before its values: start and end of its element, first cut and end of the cuts. */
-const HEAD: usize = 16;
-
-let page: usize = 0;
-let cuts: usize = 0;
-let rows: usize = 0;
-let stride: usize = 0;
-
-export function openRows(pageAt: usize, cutsAt: usize, rowsAt: usize, rowBytes: usize): void {
-  page = pageAt;
-  cuts = cutsAt;
-  rows = rowsAt;
-  stride = rowBytes;
-}
+import { page } from './page';
+import { cuts, ROW_HEAD, rows, stride } from './scan';
 
 export function rowAt(row: u32): usize {
   return rows + usize(row) * stride;
@@ -24,17 +11,22 @@ export function nodeIn(nodesAt: usize, index: u32): u32 {
   return load<u32>(nodesAt + (usize(index) << 2));
 }
 
+/** Returns the node with this index among nodes packed into two numbers, a byte each, the first in the lowest byte. */
+export function packedNode(first: u32, others: u32, index: u32): u32 {
+  return ((index < 4 ? first : others) >> ((index & 3) << 3)) & 0xff;
+}
+
 export function hasValue(at: usize, node: u32): bool {
-  return load<u32>(at + HEAD + (usize(node) << 3)) != 0;
+  return load<u32>(at + ROW_HEAD + (usize(node) << 3)) != 0;
 }
 
 /** Returns where a value starts. A missing value has no bytes: it starts and ends at the start of the page. */
 export function spanStart(at: usize, node: u32): usize {
-  return page + usize(load<u32>(at + HEAD + (usize(node) << 3)));
+  return page + usize(load<u32>(at + ROW_HEAD + (usize(node) << 3)));
 }
 
 export function spanEnd(at: usize, node: u32): usize {
-  return page + usize(load<u32>(at + HEAD + (usize(node) << 3), 4));
+  return page + usize(load<u32>(at + ROW_HEAD + (usize(node) << 3), 4));
 }
 
 /** Returns the offset in the page of an address in it. */
@@ -42,22 +34,25 @@ export function offsetOf(at: usize): u32 {
   return u32(at - page);
 }
 
-/** Returns the integer without a sign at a node of a row; -1: there is none, or it is too long to be exact. */
-export function wholeOf(at: usize, node: u32): f64 {
-  if (!hasValue(at, node)) return -1;
+/**
+ * Returns the integer without a sign at a node of a row; -1: there is none, or it has more digits. At most 18 fit into the
+ * result, and 15 into a double without loss.
+ */
+export function wholeAt(at: usize, node: u32, digitsMax: usize): i64 {
+  const from = spanStart(at, node);
   const until = spanEnd(at, node);
+  if (from == until || until - from > digitsMax) return -1;
   let whole: i64 = 0;
-  if (until - spanStart(at, node) > 15) return -1;
-  for (let from = spanStart(at, node); from < until; from += 1) {
-    const digit = u32(load<u8>(from)) - 0x30;
+  for (let digitAt = from; digitAt < until; digitAt += 1) {
+    const digit = u32(load<u8>(digitAt)) - 0x30;
     if (digit > 9) return -1;
     whole = whole * 10 + i64(digit);
   }
-  return f64(whole);
+  return whole;
 }
 
 /** Copies the page from `from` to `until`, without the cuts of the row, to `to`; returns the end of the copy. */
-export function copyUncut(at: usize, from: usize, until: usize, to: usize): usize {
+export function copyKept(at: usize, from: usize, until: usize, to: usize): usize {
   let out = to;
   let start = from;
   const last = cuts + (usize(load<u32>(at, 12)) << 3);

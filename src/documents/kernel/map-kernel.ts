@@ -57,7 +57,7 @@ export function askForMap(nodes: MapNodes): Uint32Array {
 /** Maps the rows of the last scan up to a fence. */
 export function mapRows(asked: Uint32Array, fenceLsn: number): MappedRows {
   const kernel = scanKernel();
-  const [page, cuts, rows, rowBytes, count] = kernel.lastScan;
+  const { count } = kernel;
   const askedAt = kernel.reserve(asked.byteLength);
   const workAt = kernel.reserve(WORK_BYTES);
   const listAt = kernel.reserve(count * 4);
@@ -65,7 +65,7 @@ export function mapRows(asked: Uint32Array, fenceLsn: number): MappedRows {
   const outAt = kernel.reserve(0);
   new Uint32Array(kernel.bytes.buffer, askedAt, asked.length).set(asked);
   const { exports } = kernel;
-  exports.mapRows(page, cuts, rows, rowBytes, count, askedAt, fenceLsn, workAt, listAt, partsAt, outAt);
+  exports.mapRows(askedAt, fenceLsn, workAt, listAt, partsAt, outAt);
   const { bytes } = kernel;
   const parts = new Uint32Array(bytes.buffer, partsAt, (count + 1) * PART_WORDS);
   const segments = [];

@@ -61,12 +61,12 @@ class PackKernel {
   /** Looks at the rows of the last scan, and copies what it sees of them to `seen`. */
   look(asked: Uint32Array, seen: Uint8Array): void {
     const kernel = this.#kernel;
-    const [page, cuts, rows, rowBytes, count] = kernel.lastScan;
+    const { count } = kernel;
     this.#askedAt = kernel.reserve(asked.byteLength);
     this.#workAt = kernel.reserve(WORK_BYTES);
     const seenAt = kernel.reserve(count * SEEN_BYTES);
     new Uint32Array(kernel.bytes.buffer, this.#askedAt, asked.length).set(asked);
-    kernel.exports.lookRows(page, cuts, rows, rowBytes, count, this.#askedAt, this.#workAt, seenAt);
+    kernel.exports.lookRows(this.#askedAt, this.#workAt, seenAt);
     seen.set(kernel.bytes.subarray(seenAt, seenAt + count * SEEN_BYTES));
   }
 

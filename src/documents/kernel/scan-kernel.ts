@@ -98,7 +98,6 @@ class ScanKernel {
   #changingAt = FREE_AT;
   #tree: NameTree | undefined;
   #pageAt = 0;
-  #cutsAt = 0;
   #rowsAt = 0;
   #rowBytes = 0;
   #count = 0;
@@ -121,7 +120,6 @@ class ScanKernel {
     const { count } = this.#run(shape, page.length, cutsAt);
     this.#refresh();
     this.#count = count;
-    this.#cutsAt = cutsAt;
     this.#freeAt = this.#rowsAt + count * this.#rowBytes;
     this.#pageBytes = page.length;
     const rows = new Int32Array(this.exports.memory.buffer, this.#rowsAt, (count * this.#rowBytes) / 4);
@@ -135,9 +133,9 @@ class ScanKernel {
     return this.#bytes;
   }
 
-  /** The addresses of the page, its cuts and its rows, then the size and the number of the rows. */
-  get lastScan(): readonly [page: number, cuts: number, rows: number, rowBytes: number, count: number] {
-    return [this.#pageAt, this.#cutsAt, this.#rowsAt, this.#rowBytes, this.#count];
+  /** The number of rows of the last scan. */
+  get count(): number {
+    return this.#count;
   }
 
   /** Sets memory aside for good, and returns its address. Drops the results of the last scan. */
@@ -175,7 +173,7 @@ class ScanKernel {
     const hashAt = align(this.#freeAt);
     const textAt = hashAt + HASH_RESERVED_BYTES;
     this.#grow(textAt + (until - from) + PADDING_BYTES);
-    const end = this.exports.copyKept(rowAt, from, until, textAt);
+    const end = this.exports.copyKept(rowAt, this.#pageAt + from, this.#pageAt + until, textAt);
     this.exports.hashLong(textAt, end - textAt, hashAt + 16, hashAt);
     copyHash(this.#bytes, hashAt, out, at);
   }
@@ -219,10 +217,6 @@ class ScanKernel {
     this.#grow(columnsAt + asked.columnBytes);
     new Uint32Array(this.#bytes.buffer, programAt, program.length).set(program);
     const taken = this.exports.rowKeys(
-      this.#pageAt,
-      this.#rowsAt,
-      this.#rowBytes,
-      count,
       fenceLsn,
       asked.lsn,
       asked.document,
