@@ -28,8 +28,22 @@ export interface Finished {
   readonly hasContinuousBackup: boolean | null;
 }
 
-/** Ends the way back of a migration. `parts` are those of its first turn. */
-export async function finishWayBack(parts: RunParts): Promise<Finished> {
+/** A way back whose time is not over. */
+export interface OpenWayBack {
+  readonly kept: SideName;
+  readonly keptUntilMs: number;
+  /** The default time to live that would be restored in the container that is kept, in seconds; null: it has none. */
+  readonly pausedTtl: number | null;
+}
+
+/**
+ * Ends the way back of a migration. `parts` are those of its first turn. `beforeTime` is called before anything is
+ * changed if the time is not over for which the way back was promised; it throws to keep the way back.
+ */
+export async function finishWayBack(
+  parts: RunParts,
+  beforeTime: (open: OpenWayBack) => void,
+): Promise<Finished> {
   const { spec, clock, say = () => {} } = parts;
   const turns = readTurns(spec.ledger);
   const newest = must(turns.at(-1), 'a migration has a turn');
@@ -38,15 +52,18 @@ export async function finishWayBack(parts: RunParts): Promise<Finished> {
   const kept: SideName = leadsBack(newest.number) ? 'source' : 'target';
   const inUse: SideName = kept === 'source' ? 'target' : 'source';
   if (newest.isCommitted) throw nothingKept(true);
-  // A run that replicates holds the lock of its ledger, so it has to be stopped first.
-  using running = newest.hasBegun ? Ledger.openForOperator(newest.ledger) : null;
-  running?.noteProgress();
   using ledger = Ledger.openForOperator(before.ledger);
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
   refuseUnswitched(ledger, leadsBack(before.number) ? 'rollback' : 'cutover');
+  const { keptUntilMs } = next;
+  if (next.endedAtMs === null && keptUntilMs > clock.now())
+    beforeTime({ kept, keptUntilMs, pausedTtl: next.pausedTtl });
+  // A run that replicates holds the lock of its ledger, so it has to be stopped first.
+  using running = newest.hasBegun ? Ledger.openForOperator(newest.ledger) : null;
+  running?.noteProgress();
   if (next.endedAtMs === null) {
-    say(`the way back ends for good: to return to the ${kept} then takes a new copy`);
     ledger.nextTurn.end(next, clock.now());
+    say(`the way back has ended for good: to return to the ${kept} now takes a new copy`);
   } else {
     say(`the way back was ended at ${new Date(next.endedAtMs).toISOString()}`);
   }

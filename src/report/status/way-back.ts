@@ -222,7 +222,7 @@ function stopText({ stopEstimate, lastStopMs }: WayBackStatus, before: string): 
 
 /** Returns what makes a return safe again; null: nothing that the ledger knows of does. */
 function adviseUnsafe({ lost, byOthers, missed }: Unsafe, isRunning: boolean): string | null {
-  if (lost.length > 0) return 'cosmig finish ends the way back: there is no return without a new copy';
+  if (lost.length > 0) return 'cosmig finish --yes ends the way back: there is no return without a new copy';
   if (byOthers.length + missed.length === 0) return null;
   return [
     ...(byOthers.length > 0

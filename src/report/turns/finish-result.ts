@@ -3,8 +3,9 @@ import type { Result } from '../../cli/command.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { ttlText } from '../../spec/refusals.ts';
-import type { Finished } from '../../workflows/finish.ts';
-import { table, wrapRow, type TextRow } from '../format.ts';
+import { NotReadyError } from '../../lib/errors.ts';
+import type { Finished, OpenWayBack } from '../../workflows/finish.ts';
+import { formatTime, formatTimeLeft, table, wrapRow, type TextRow } from '../format.ts';
 import type { FINISH_RESULT } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 
@@ -30,6 +31,20 @@ export function finishResult(spec: MigrationSpec, finished: Finished): Result {
     ...rows,
   ];
   return { json, text: table(all.flatMap((row) => wrapRow(row))) };
+}
+
+/** Returns the refusal to end a way back whose time is not over, which says what would end. */
+export function stillKept({ kept, keptUntilMs, pausedTtl }: OpenWayBack, nowMs: number): NotReadyError {
+  const commands = kept === 'source' ? ['reverse', 'rollback'] : ['tail', 'cutover'];
+  const ends = `cosmig finish ends that for good: cosmig ${commands.join(' and cosmig ')} are refused from then on, and to return to the ${kept} takes a new copy`;
+  const ttl =
+    pausedTtl === null
+      ? ''
+      : `; the time to live of the ${kept} (${ttlText(pausedTtl)}) is restored, and what has expired meanwhile disappears there`;
+  return new NotReadyError(
+    `the ${kept} is kept for a return until ${formatTime(keptUntilMs)}, which is in ${formatTimeLeft(keptUntilMs - nowMs)}`,
+    { why: ends + ttl, hint: 'run cosmig finish after that time, or add --yes to end the way back now' },
+  );
 }
 
 /** What the operator does after the end. cosmig deletes nothing itself. */

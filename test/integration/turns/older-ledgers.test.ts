@@ -57,8 +57,8 @@ test('way back: the ledgers are those of an older cosmig -> upgraded by the comm
       expect.stringContaining('run cosmig reverse with this cosmig once'),
     ]);
   }
-  const ended = await cosmig(move, 'finish');
-  expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('ends for good')]);
+  const ended = await cosmig(move, 'finish', '--yes');
+  expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('has ended for good')]);
   expect((await cosmig(move, 'finish')).stderr).toContain('the way back was ended at 20');
   expect(await typed(move, 'status')).toMatchObject({ code: 0 });
 }, 60_000);

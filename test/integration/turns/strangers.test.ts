@@ -72,7 +72,7 @@ test('strangers: documents of the source change before the target does -> dead l
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
   expect(lettersOf(turns)).toEqual([]);
 
-  expect((await cosmig(move, 'finish')).code).toBe(0);
+  expect((await cosmig(move, 'finish', '--yes')).code).toBe(0);
   const next = 'nothing: the target is in use; keep the source for as long as you may need it';
   const ended = (await typed(move, 'status')).stdout;
   expect(ended.replaceAll(/\s+/g, ' ')).toContain(`next ${next}`);
@@ -253,5 +253,5 @@ test('way back: the source is deleted and created again -> refused, and the stat
   const { stdout } = await typed(move, 'status');
   expect(stdout).toMatch(/^NOT SAFE +the source was deleted and created again; there is no/m);
   expect(stdout).toMatch(/^return now +would be refused/m);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('next cosmig finish ends the way back:');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('next cosmig finish --yes ends the way back:');
 }, 60_000);

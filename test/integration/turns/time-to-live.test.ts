@@ -4,7 +4,9 @@ import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { cutOverWithProof } from '../../../src/workflows/cutover.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
-import { cosmig } from '../../helpers/migration/typed.ts';
+import { setClock } from '../../helpers/clock.ts';
+import { cosmig, envOf, withSpec } from '../../helpers/migration/typed.ts';
+import { runCosmig } from '../../helpers/run-cosmig.ts';
 
 const SWITCH = ['--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
 
@@ -35,7 +37,9 @@ test('way back: documents expire -> the time to live of the kept container is pa
   expect(await ttlOf(move, 'target')).toBeUndefined();
 
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
-  const finish = await cosmig(move, 'finish', '--json');
+  // The time of --keep-source-for is over.
+  const clock = setClock(() => 8 * 24 * 3600_000);
+  const finish = await runCosmig(withSpec(['finish', '--json']), { env: envOf(move), clock });
   expect(finish.code).toBe(0);
   expect(JSON.parse(finish.stdout)).toMatchObject({
     inUse: 'source',
@@ -76,10 +80,19 @@ test('way back: the hook fails after times to live were changed -> the same comm
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
   expect([await ttlOf(move, 'source'), await ttlOf(move, 'target')]).toEqual([3600, undefined]);
-  const finished = await cosmig(move, 'finish');
+  const kept = await cosmig(move, 'finish');
+  expect([kept.code, kept.stdout, kept.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+    3,
+    '',
+    expect.stringMatching(
+      /the target is kept for a return until [-\d]+ [\d:]+Z, which is in \d .*cosmig tail and cosmig cutover are refused from then on.*the time to live of the target \(7,?200 s.*add --yes/,
+    ),
+  ]);
+  expect(await ttlOf(move, 'target')).toBeUndefined();
+  const finished = await cosmig(move, 'finish', '--yes');
   expect([finished.code, finished.stderr]).toEqual([
     0,
-    expect.stringContaining('the way back ends for good:'),
+    expect.stringContaining('the way back has ended for good:'),
   ]);
   expect(await ttlOf(move, 'target')).toBe(7200);
   const ended = await cosmig(move, 'tail');
