@@ -4,7 +4,7 @@
  * that the pages and the program cannot differ.
  */
 import type { Command, Option, Section } from '../src/cli/command.ts';
-import { EXIT_CODES } from '../src/cli/exit-codes.ts';
+import { EXIT_CODES, exitCodesOf } from '../src/cli/exit-codes.ts';
 import { defaultOf, flagText } from '../src/cli/help.ts';
 import { commands } from '../src/commands/all.ts';
 import { COMMON_OPTIONS } from '../src/commands/common-options.ts';
@@ -125,7 +125,7 @@ function commandPage(first: string, members: readonly Command[]): string {
     ...members.flatMap((command) => commandParts(command, group === undefined ? '##' : '###')),
     '## See also',
     `[Options of every command, and where settings come from](../cli.md), [config file](../config.md), ` +
-      `[exit codes](../exit-codes.md), ${members.map(jsonLink).join(', ')}.`,
+      `[what exit codes mean](../exit-codes.md), ${members.map(jsonLink).join(', ')}.`,
   );
 }
 
@@ -151,6 +151,9 @@ function commandParts(command: Command, heading: string): readonly string[] {
     `\`\`\`text\n${usage}\n\`\`\``,
     `For example:\n\n${examples.map(({ line, purpose }) => `- ${code(line)}: ${purpose}`).join('\n')}`,
     ...tables,
+    `Exit codes: ${exitCodesOf(command)
+      .map(({ exitCode, summary }) => `${code(String(exitCode))} ${summary}`)
+      .join(', ')}.`,
   ];
 }
 
@@ -251,16 +254,24 @@ function ownersOf(field: FieldName): string {
     .join(', ');
 }
 
+/** Returns the commands that can end with an exit code; `all` for the codes of every command. */
+function endersOf(exitCode: number): string {
+  const enders = commands.filter((command) => exitCodesOf(command).some((one) => one.exitCode === exitCode));
+  return enders.length === commands.length ? 'all' : enders.map(({ name }) => code(name)).join(', ');
+}
+
 function exitCodesPage(): string {
   const rows = EXIT_CODES.map(({ exitCode, code: name, meaning }) => [
     String(exitCode),
     name === null ? '' : code(name),
     meaning,
+    endersOf(exitCode),
   ]);
   return page(
     'Exit codes',
-    '`error.code` is the name of the kind in the JSON of a failed command.',
-    table(['Code', '`error.code`', 'Meaning'], rows),
+    '`error.code` is the name of the kind in the JSON of a failed command. `--help` of a command lists those with which it ' +
+      'can end.',
+    table(['Code', '`error.code`', 'Meaning', 'Commands'], rows),
   );
 }
 

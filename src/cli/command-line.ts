@@ -39,8 +39,8 @@ interface Surroundings {
   readonly columns?: number;
 }
 
-/** The width of help that is written to a file or a pipe. */
-const COLUMNS = 100;
+/** The width of help that is written to a file or a pipe, which often ends at a terminal: `| less`. */
+const COLUMNS = 80;
 /** The exit code of `cosmig` alone: nothing was done. */
 const USAGE_EXIT = 2;
 

@@ -190,6 +190,9 @@ export interface CommandGroup {
   readonly description: string;
 }
 
+/** The errors with which only some commands can end, by their code. A command can end with any other at any time. */
+export type OwnErrorCode = 'mismatch' | 'dead-letters' | 'service' | 'ledger' | 'budget' | 'after-commit';
+
 /** A command: its name, help, options, and the function that does its work. */
 export interface Command<T extends OptionTable = OptionTable> {
   /** The name: one word, or two for a command of a group, of which the first is the name of the group. */
@@ -202,6 +205,8 @@ export interface Command<T extends OptionTable = OptionTable> {
   /** Two command lines that work, each with its purpose. */
   readonly examples: readonly [Example, Example];
   readonly options: T;
+  /** The errors with which this command can end, and what each means here if the usual words do not say it. */
+  readonly endsWith: Readonly<Partial<Record<OwnErrorCode, true | string>>>;
   /** The placeholder that help shows for the word after the name, such as `FILE`; in brackets if it may be left out. */
   readonly operand?: string;
   /**

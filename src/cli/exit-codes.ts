@@ -1,5 +1,5 @@
 /**
- * What each exit code means. The numbers come from the error classes in lib/errors.ts, so that help and reference
+ * What each exit code means, and which of them a command can end with. The numbers come from the error classes in lib/errors.ts, so that help and reference
  * cannot differ from the program.
  */
 import {
@@ -17,6 +17,7 @@ import {
   type ErrorParts,
   type StopSignal,
 } from '../lib/errors.ts';
+import type { Command, OwnErrorCode } from './command.ts';
 
 export interface ExitCode {
   readonly exitCode: number;
@@ -26,6 +27,30 @@ export interface ExitCode {
   readonly summary: string;
   /** The meaning in a sentence or two, for the reference. */
   readonly meaning: string;
+}
+
+/** The codes that a command can end with only if it says so. */
+const OWN: Readonly<Record<OwnErrorCode, true>> = {
+  mismatch: true,
+  'dead-letters': true,
+  service: true,
+  ledger: true,
+  budget: true,
+  'after-commit': true,
+};
+
+/** Returns the exit codes with which a command can end, with what each means there. */
+export function exitCodesOf({ endsWith }: Pick<Command, 'endsWith'>): readonly ExitCode[] {
+  return EXIT_CODES.flatMap((one) => {
+    if (!isOwn(one.code)) return [one];
+    const words = endsWith[one.code];
+    if (words === undefined) return [];
+    return [words === true ? one : { ...one, summary: words, meaning: words }];
+  });
+}
+
+function isOwn(code: string | null): code is OwnErrorCode {
+  return code !== null && Object.hasOwn(OWN, code);
 }
 
 type ErrorClass = new (message: string, parts: ErrorParts) => CosmigError;

@@ -6,7 +6,7 @@ import { COMMON_OPTIONS, META_FLAGS } from '../commands/common-options.ts';
 import { flagOf } from '../lib/flags.ts';
 import { fillLines, wrapText } from '../report/format.ts';
 import type { Command, CommandGroup, Option, OptionTable } from './command.ts';
-import { EXIT_CODES } from './exit-codes.ts';
+import { EXIT_CODES, exitCodesOf, type ExitCode } from './exit-codes.ts';
 
 /** The widest line, also on a wider terminal, since longer lines are hard to read. */
 const WIDTH_MAX = 100;
@@ -55,7 +55,7 @@ export function helpOfAll(commands: readonly Command[], columns: number): string
     [PITCH],
     ['Commands:', ...entryRows(entries)],
     ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
-    exitCodeRows(),
+    exitCodeRows(EXIT_CODES),
     ['A migration is: plan, doctor, copy, tail, verify, cutover. To see one, run cosmig demo.'],
     ['See cosmig <command> --help.'],
   ]);
@@ -90,7 +90,7 @@ export function helpOfCommand(command: Command, columns: number): string {
     ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
     ...(secrets.length === 0 ? [] : [['Environment only:', ...secrets]]),
     ['Examples:', ...examples.flatMap(({ line, purpose }) => [...breakable(line), `      ${purpose}`])],
-    exitCodeRows(),
+    exitCodeRows(exitCodesOf(command)),
   ]);
 }
 
@@ -157,8 +157,8 @@ export function defaultOf(option: Option): string | undefined {
   return 'default' in option && option.default !== undefined ? String(option.default) : undefined;
 }
 
-function exitCodeRows(): HelpRow[] {
-  const text = EXIT_CODES.map(({ exitCode, summary }) => `${exitCode} ${summary}`).join(', ');
+function exitCodeRows(codes: readonly ExitCode[]): HelpRow[] {
+  const text = codes.map(({ exitCode, summary }) => `${exitCode} ${summary}`).join(', ');
   return ['Exit codes:', { left: '  ', text }];
 }
 

@@ -50,6 +50,8 @@ const REASON_INDENT = '       ';
 const LOG_INDENT = '         ';
 /** A message is not broken for a terminal that is narrower. */
 const COLUMNS_MIN = 40;
+/** On a wider terminal a message is as wide as the tables of results. */
+const COLUMNS_MAX = 80;
 /** A line of the Azure CLI, or a variable for the shell. */
 const PASTED = /\baz (?:cosmosdb|rest)\b|^export /m;
 
@@ -164,13 +166,13 @@ export class Output implements Reporter {
     return lines.map((line) => (line.startsWith(' ') ? line : this.#fit(line))).join('\n');
   }
 
-  /** Breaks a message between words to fit a terminal. A log gets it whole, and so does a command that is to be pasted. */
+  /** Breaks a message between words to fit a terminal and the tables above it. A log gets it whole, and so does a command that is to be pasted. */
   #fit(text: string, indent = ''): string {
     const { isTTY, columns } = this.#options.stderr;
     if (isTTY !== true || columns === undefined || columns < COLUMNS_MIN || PASTED.test(text)) return text;
     return text
       .split('\n')
-      .flatMap((line) => fillLines(line.split(' '), columns - indent.length))
+      .flatMap((line) => fillLines(line.split(' '), Math.min(columns, COLUMNS_MAX) - indent.length))
       .join(`\n${indent}`);
   }
 }

@@ -27,6 +27,7 @@ export function completionOf(others: readonly Command[]): Command {
       { line: 'cosmig completion fish', purpose: 'written to ~/.config/fish/completions/cosmig.fish' },
     ],
     options: {},
+    endsWith: {},
     operand: SHELLS.join('|'),
     async run({ operand, env }) {
       const shell = shellFrom(operand, env['SHELL']);

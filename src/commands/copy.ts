@@ -37,6 +37,7 @@ export const copy: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { 'dead-letters': true, service: true, ledger: true, budget: true },
   async run(context) {
     const { dryRun, watch, adoptTarget } = context.options;
     if (dryRun) {

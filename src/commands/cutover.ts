@@ -40,6 +40,14 @@ export const cutover: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: {
+    mismatch: 'the source was written to after the commit',
+    'dead-letters': true,
+    service: true,
+    ledger: true,
+    budget: true,
+    'after-commit': true,
+  },
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
     const { runCutoverWithProgress } = await import('../report/runs/run-cutover.ts');

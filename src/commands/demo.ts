@@ -27,6 +27,7 @@ export const demo: Command<typeof OPTIONS> = {
     { line: 'cosmig demo --fast --json', purpose: 'the same within seconds, for a script' },
   ],
   options: OPTIONS,
+  endsWith: { mismatch: true, 'dead-letters': true, service: true, ledger: true, 'after-commit': true },
   async run(context) {
     // Loaded on demand, since no other command needs the application or, for --help, the SDK.
     const { runDemo } = await import('../demo/demo.ts');

@@ -41,6 +41,7 @@ export const doctor: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { mismatch: 'with --probe, an answer differs', service: true },
   async run({ options: { probe, yes, report, ...options }, ...context }) {
     if (probe !== undefined) {
       const { runProbesFor } = await import('../report/runs/run-probes.ts');

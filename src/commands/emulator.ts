@@ -81,6 +81,7 @@ export const emulator: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { ledger: 'data file' },
   async run({ options, signal, out }) {
     const server = await start(options);
     try {

@@ -36,6 +36,7 @@ export const key: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { 'dead-letters': 'a document has no key, with --missing-key fail' },
   operand: '[FILE]',
   async run({ options, operand, env, stdin, signal, out }) {
     const { loadKey } = await import('../spec/load.ts');

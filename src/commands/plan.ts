@@ -75,6 +75,7 @@ export const plan: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { mismatch: 'no candidate will do', service: true, ledger: true, budget: true },
   async run({
     options: { candidate, sample, exact, maxRu, observe, created, horizon, ...rest },
     ...context

@@ -31,6 +31,7 @@ export const status: Command<typeof OPTIONS> = {
     { line: 'cosmig status --ledger .cosmig/orders.db --json', purpose: 'one ledger, for a script' },
   ],
   options: OPTIONS,
+  endsWith: { ledger: true },
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');

@@ -26,6 +26,7 @@ export const tail: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { 'dead-letters': true, service: true, ledger: true, budget: true },
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');

@@ -51,6 +51,7 @@ export const verify: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { mismatch: true, 'dead-letters': true, service: true, ledger: true, budget: true },
   async run(context) {
     const { inTurn } = await import('../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../spec/load.ts');

@@ -38,6 +38,7 @@ export const watch: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { ledger: true },
   async run(context) {
     const { options, env, clock, signal, out, log } = context;
     const { loadLedgerPath } = await import('../spec/load.ts');

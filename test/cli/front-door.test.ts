@@ -39,6 +39,7 @@ function sample(run: Command<typeof OPTIONS>['run']): Command<typeof OPTIONS> {
       { line: 'cosmig sample --wait', purpose: 'two' },
     ],
     options: OPTIONS,
+    endsWith: {},
     operand: '[FILE]',
     run,
   };
@@ -72,7 +73,9 @@ describe('help and version', () => {
     const { code, stdout, stderr } = await runCosmig(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const shown = commands.map(({ name, summary, group }) => group ?? { name, summary });
-    for (const { name, summary } of shown) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}`, 'm'));
+    // Help breaks lines where it must.
+    const flowing = stdout.replaceAll(/\n {30}(?=\S)/g, ' ');
+    for (const { name, summary } of shown) expect(flowing).toMatch(new RegExp(`^  ${name} +${summary}`, 'm'));
     expect((await runCosmig(['-h'])).stdout).toBe(stdout);
   });
 
@@ -100,6 +103,22 @@ describe('help and version', () => {
     expect(text).toContain(`cosmig ${name}`);
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(text).not.toMatch(/\[(?:string|boolean)\]/);
+  });
+
+  test.each([
+    ['plan', '4 no candidate will do', '5 dead letters'],
+    ['emulator', '7 data file', '4 differences'],
+    ['completion', '70 bug in cosmig', '6 service'],
+  ])('%s --help -> the exit codes that it can end with, and what they mean', async (name, listed, other) => {
+    const { stdout } = await runCosmig([name, '--help']);
+    const codes = stdout.slice(stdout.indexOf('Exit codes:')).replaceAll(/\s+/g, ' ');
+    expect(codes).toContain(listed);
+    expect(codes).not.toContain(other);
+  });
+
+  test('help in a pipe -> fits into 80 columns, as it often ends at a terminal', async () => {
+    const { stdout } = await runCosmig(['cutover', '--help']);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
   test('examples of every command -> parsed without an error', async () => {

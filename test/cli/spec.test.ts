@@ -31,6 +31,7 @@ const move: Command<typeof OPTIONS> = {
     { line: 'cosmig move --dry-run', purpose: 'two' },
   ],
   options: OPTIONS,
+  endsWith: {},
   async run({ options, env, clock }) {
     const { spec, connections } = loadSpec({ options, env, clock, folder });
     const { source, target, partitionKey, derive } = spec;

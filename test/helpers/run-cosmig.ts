@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
+import { exitCodesOf } from '../../src/cli/exit-codes.ts';
 import type { Command } from '../../src/cli/command.ts';
 import { runCommandLine } from '../../src/cli/main.ts';
 import type { StopSignal } from '../../src/lib/errors.ts';
@@ -58,7 +60,10 @@ export class CosmigRun {
       },
       commands,
     );
-    this.ended = code.then((exitCode) => ({ code: exitCode, stdout: this.#stdout, stderr: this.#stderr }));
+    this.ended = code.then((exitCode) => {
+      if (commands === shippedCommands) expectListed(argv, env, exitCode);
+      return { code: exitCode, stdout: this.#stdout, stderr: this.#stderr };
+    });
   }
 
   get stdout(): string {
@@ -82,6 +87,21 @@ export class CosmigRun {
   press(name: StopSignal): void {
     this.#signals.emit(name, name);
   }
+}
+
+/** Every command that a test runs ends with an exit code that its help lists. */
+function expectListed(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+  exitCode: number,
+): void {
+  // A command line that cannot be parsed ends with 2, which each help lists.
+  if (exitCode === 2) return;
+  const parsed = parseCommandLine(argv, shippedCommands, { version: '', env });
+  if (parsed.kind !== 'run') return;
+  const listed = exitCodesOf(parsed.command).map((one) => one.exitCode);
+  if (!listed.includes(exitCode))
+    throw new Error(`cosmig ${parsed.command.name} ended with ${exitCode}, which its help does not list`);
 }
 
 /** Runs a command line in this process to its end. */

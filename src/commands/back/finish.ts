@@ -23,6 +23,7 @@ export const finish: Command<typeof OPTIONS> = {
     { line: 'cosmig finish --yes', purpose: 'the same before the time of --keep-source-for is over' },
   ],
   options: OPTIONS,
+  endsWith: { service: true, ledger: true },
   async run({ options: { yes, ...options }, ...rest }) {
     const context = { ...rest, options };
     const { runParts } = await import('../../report/runs/run-engine.ts');

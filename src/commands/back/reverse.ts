@@ -26,6 +26,7 @@ export const reverse: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { 'dead-letters': true, service: true, ledger: true, budget: true },
   async run(context) {
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { runToGoal } = await import('../../report/runs/run-engine.ts');

@@ -31,6 +31,14 @@ export const rollback: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: {
+    mismatch: 'the target was written to after the commit',
+    'dead-letters': true,
+    service: true,
+    ledger: true,
+    budget: true,
+    'after-commit': true,
+  },
   async run(context) {
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { loadLedgerPath } = await import('../../spec/load.ts');

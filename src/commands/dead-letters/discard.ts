@@ -49,6 +49,7 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     { line: 'cosmig dead-letters discard --all --reason too-large --yes', purpose: 'all of one reason' },
   ],
   options: OPTIONS,
+  endsWith: { ledger: true },
   operand: '[NUMBER]',
   async run(context) {
     const choice = choiceFrom(context.options, context.operand);

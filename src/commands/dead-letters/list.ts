@@ -36,6 +36,7 @@ export const deadLettersList: Command<typeof OPTIONS> = {
     },
   ],
   options: OPTIONS,
+  endsWith: { ledger: true },
   async run(context) {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');

@@ -22,6 +22,7 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     { line: 'cosmig dead-letters retry --all', purpose: 'every open one' },
   ],
   options: OPTIONS,
+  endsWith: { 'dead-letters': true, service: true, ledger: true, budget: true },
   operand: '[NUMBER]',
   async run(context) {
     const { options, operand } = context;

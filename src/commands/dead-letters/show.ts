@@ -32,6 +32,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     { line: 'cosmig dead-letters show 12 --document', purpose: 'the same, with its document' },
   ],
   options: OPTIONS,
+  endsWith: { service: true, ledger: true },
   operand: 'NUMBER',
   async run(context) {
     const { options, operand } = context;

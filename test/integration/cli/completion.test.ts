@@ -105,6 +105,7 @@ const hostile: Command = {
     filed: { type: 'text', value: 'FILE', help: HOSTILE },
     chosen: { type: 'choice', choices: ['one', 'two'], help: HOSTILE },
   },
+  endsWith: {},
   operand: PLACEHOLDER,
   run: async () => undefined,
 };

@@ -123,6 +123,14 @@ describe('a message that is wider than the terminal', () => {
     expect(said()).toBe('another process holds the ledger, so\nthis one cannot write to it now\n');
   });
 
+  test('a wide terminal -> as wide as the tables of results', () => {
+    const { out, said } = open({ columns: 200 });
+    out.note(`${LONG}; ${LONG}`);
+    expect(said().split('\n')[0]).toBe(
+      'another process holds the ledger, so this one cannot write to it now; another',
+    );
+  });
+
   test('a failure -> its reasons stay in their column', () => {
     const { out, said } = open({ columns: 40 });
     const failed = { exitCode: 6, code: 'service', message: 'm', why: LONG, hint: 'wait', problems: [] };

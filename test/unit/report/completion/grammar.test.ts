@@ -14,6 +14,7 @@ function command(name: string, options: OptionTable, rest: Partial<Command> = {}
       { line: '', purpose: '' },
     ],
     options,
+    endsWith: {},
     run: async () => undefined,
     ...rest,
   };
