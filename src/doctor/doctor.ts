@@ -19,9 +19,10 @@ import { deletesFor } from '../preflight/delete-mode.ts';
 import { ledgerBytesFor } from '../preflight/estimate.ts';
 import { inspectionCall, planOf, rateOf } from '../preflight/inspect.ts';
 import { probe, type ProbeParts } from '../preflight/permissions.ts';
+import { missingContainer } from '../preflight/missing-container.ts';
 import {
   CREATE_HINT,
-  notInAccount,
+  SOURCE_HINT,
   refuseOccupied,
   refuseOtherKey,
   refuseSame,
@@ -49,6 +50,9 @@ export interface DoctorParts {
   readonly onChecks: (checks: readonly Check[]) => void;
 }
 
+/** `hasBegun`: whether the ledger has a migration that has begun. */
+type BegunParts = DoctorParts & { readonly hasBegun: boolean };
+
 /** A side whose account answered. `facts` is null if the container does not exist and cosmig copy will create it. */
 interface Reached {
   readonly side: 'source' | 'target';
@@ -71,17 +75,18 @@ export async function examine(parts: DoctorParts): Promise<readonly Check[]> {
 async function checkAll(list: Checklist, accounts: Account[], parts: DoctorParts): Promise<void> {
   const { spec, env } = parts;
   const ledger = await checkMachine(list, { ledger: spec.ledger, env });
+  const begun = { ...parts, hasBegun: ledger?.hasBegun === true };
   const reach = async (side: 'source' | 'target'): Promise<Reached | undefined> => {
     const account = await checkAccount(list, side, parts);
     if (account === undefined) return undefined;
     accounts.push(account);
-    const facts = await list.make(side, 'container', async () => containerOf(side, account, parts));
+    const facts = await list.make(side, 'container', async () => containerOf(side, account, begun));
     if (facts !== undefined) return { side, account, facts };
     list.skip(side, AFTER_CONTAINER[side], `the container of the ${side} could not be read`);
     return undefined;
   };
   const source = await reach('source');
-  await checkSource(list, source, { ...parts, hasBegun: ledger?.hasBegun === true });
+  await checkSource(list, source, begun);
   const documents = source?.facts?.documentCount ?? null;
   const { connections } = parts;
   if (accounts.length === 0 && connections.source === connections.target) {
@@ -170,7 +175,7 @@ const AFTER_CONTAINER: Readonly<Record<'source' | 'target', readonly CheckName[]
 async function containerOf(
   side: 'source' | 'target',
   account: Account,
-  parts: DoctorParts,
+  parts: BegunParts,
 ): Promise<FoundValue<ContainerFacts | null>> {
   const { spec } = parts;
   const address = spec[side];
@@ -178,20 +183,18 @@ async function containerOf(
   const text = `${name.database}/${name.container}`;
   const facts = await readContainer(account, name, inspectionCall(parts));
   if (facts === undefined) {
-    if (side === 'source')
-      throw notInAccount('source', address, 'check --source, and that the endpoint belongs to its account');
-    if (spec.creation.kind === 'none') throw notInAccount('target', address, CREATE_HINT);
+    if (side === 'source' || spec.creation.kind === 'none') {
+      const hint = side === 'source' ? SOURCE_HINT : CREATE_HINT;
+      const missing = { side, account, address, hint, hasBegun: parts.hasBegun };
+      throw await missingContainer(missing, inspectionCall(parts));
+    }
     return { message: `container ${text} does not exist; cosmig copy will create it`, value: null };
   }
   const count = facts.documentCount === null ? '' : `; about ${formatCount(facts.documentCount)} documents`;
   return { message: `container ${text} has the key ${facts.keyPaths.join(', ')}${count}`, value: facts };
 }
 
-async function checkSource(
-  list: Checklist,
-  source: Reached | undefined,
-  parts: DoctorParts & { readonly hasBegun: boolean },
-): Promise<void> {
+async function checkSource(list: Checklist, source: Reached | undefined, parts: BegunParts): Promise<void> {
   if (source === undefined || source.facts === null) return;
   const { account, facts } = source;
   await list.make('source', 'throughput', async () => throughputOf('source', facts, parts));

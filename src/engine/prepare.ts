@@ -67,7 +67,7 @@ export async function prepare(
   if (spec.turn !== undefined) return prepareTurn(spec.turn, parts, nowMs);
   // A missing ledger is reported first, because reading the containers may wait for an account that does not answer.
   if (goal !== 'copy') refuseMissingLedger(spec.ledger);
-  const { source, target } = await readBoth(parts);
+  const { source, target } = await readBoth({ ...parts, hasBegun });
   const there = orMissing(target, parts);
   const ledger = openLedger(spec, { source, target: there, deletes: null }, { nowMs, create: 'never' });
   const { deletes } = ledger.migration.read();
@@ -83,7 +83,7 @@ export async function prepare(
 
 /** Opens the ledger of a turn, which is made from that of the turn before. */
 async function prepareTurn(turn: TurnSpec, parts: InspectParts, nowMs: number): Promise<Prepared> {
-  const { source, target } = await readBoth(parts);
+  const { source, target } = await readBoth({ ...parts, hasBegun: true });
   const there = orMissing(target, parts);
   const ledger = openTurn(parts.spec, turn, { source, target: there, nowMs });
   const deletes = must(ledger.migration.read().deletes, 'a turn begins with its mode');

@@ -33,7 +33,8 @@ import { estimate, indexedBy, type Estimate } from './estimate.ts';
 import { notesOf, warningsOf, type Warning } from './findings.ts';
 import type { Asking } from './occupied.ts';
 import { probe } from './permissions.ts';
-import { CREATE_HINT, notInAccount, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
+import { missingContainer } from './missing-container.ts';
+import { CREATE_HINT, SOURCE_HINT, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
 import { takeSample, type SourceSample } from './sample.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
 
@@ -100,8 +101,11 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   const { source, target } = await readBoth(parts);
   if (target !== null) refuseSame(source, target, spec);
   const rekey = rekeyOptionsOf(spec, source, target);
-  if (target === null && spec.creation.kind === 'none')
-    throw notInAccount('target', spec.target, CREATE_HINT);
+  if (target === null && spec.creation.kind === 'none') {
+    const { target: account } = accounts;
+    const missing = { side: 'target', account, address: spec.target, hint: CREATE_HINT } as const;
+    throw await missingContainer({ ...missing, hasBegun: parts.hasBegun === true }, call);
+  }
   if (target !== null) refuseOtherKey(target, rekey.plan, spec);
   const like = { facts: source, scripts: await listScripts(accounts.source, spec.source, call) };
   const throughput =
@@ -239,13 +243,16 @@ function askingOf(parts: InspectParts): () => Asking {
 
 /** Reads the facts of both containers. Refuses a missing source; returns null for a missing target. */
 export async function readBoth(
-  parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
+  parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log' | 'hasBegun'>,
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
   const { spec, accounts } = parts;
   const call = inspectionCall(parts);
   const source = await readContainer(accounts.source, spec.source, call);
-  if (source === undefined)
-    throw notInAccount('source', spec.source, 'check --source, and that the endpoint belongs to its account');
+  if (source === undefined) {
+    const { source: account } = accounts;
+    const missing = { side: 'source', account, address: spec.source, hint: SOURCE_HINT } as const;
+    throw await missingContainer({ ...missing, hasBegun: parts.hasBegun === true }, call);
+  }
   const target = await readContainer(accounts.target, spec.target, call);
   return { source, target: target ?? null };
 }

@@ -6,23 +6,12 @@ import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
 import { isSamePath, parsePath } from '../keys/path.ts';
 import type { MovePlan } from '../keys/move-plan.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
-import { containerMissing } from '../spec/refusals.ts';
-import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { occupantsOf, type Asking } from './occupied.ts';
 
+export const SOURCE_HINT = 'check --source, and that the endpoint belongs to its account';
 export const CREATE_HINT =
   'add --create-target to create it like the source with the new key, or create it yourself';
-
-export function notInAccount(
-  side: 'source' | 'target',
-  { database, container }: ContainerAddress,
-  hint: string,
-): NotReadyError {
-  return containerMissing(`${side} container ${database}/${container}`, {
-    why: 'the account has no container, or no database, of this name',
-    hint,
-  });
-}
 
 /**
  * Refuses a target that is the same container as the source. One account may have two endpoints, so the endpoints may

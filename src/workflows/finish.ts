@@ -56,13 +56,14 @@ export async function finishWayBack(
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
   refuseUnswitched(ledger, leadsBack(before.number) ? 'rollback' : 'cutover');
   const { keptUntilMs } = next;
-  if (next.endedAtMs === null && keptUntilMs > clock.now())
+  const nowMs = clock.now();
+  if (next.endedAtMs === null && keptUntilMs > nowMs)
     beforeTime({ kept, keptUntilMs, pausedTtl: next.pausedTtl });
   // A run that replicates holds the lock of its ledger, so it has to be stopped first.
   using running = newest.hasBegun ? Ledger.openForOperator(newest.ledger) : null;
   running?.noteProgress();
   if (next.endedAtMs === null) {
-    ledger.nextTurn.end(next, clock.now());
+    ledger.nextTurn.end(next, nowMs);
     say(`the way back has ended for good: to return to the ${kept} now takes a new copy`);
   } else {
     say(`the way back was ended at ${new Date(next.endedAtMs).toISOString()}`);

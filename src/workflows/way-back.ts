@@ -58,7 +58,7 @@ function checkFor(parts: RunParts, forMs: number): Check {
   return async (signal) => {
     using accounts = await connected(parts, signal);
     const call = { clock, random, signal, log };
-    const { source, target } = await readBoth({ spec, accounts, ...call });
+    const { source, target } = await readBoth({ spec, accounts, ...call, hasBegun: true });
     using ledger = Ledger.openReadonly(spec.ledger);
     const { notes, ...found } = await checkWayBack({
       spec,

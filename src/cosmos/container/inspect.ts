@@ -7,7 +7,8 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { keyKindOf, type KeyKind } from '../../epk/effective-key.ts';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
-import { control, isAbsence, type ControlCall } from '../account/control-plane.ts';
+import { control, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
+import type { Trouble } from '../transport/trouble.ts';
 import { describeAccount } from '../account/describe.ts';
 import { readOffer, readThroughput, type Throughput } from './throughput.ts';
 
@@ -101,6 +102,19 @@ export async function readContainer(
     sizeBytes: usage.sizeBytes,
     definition,
   };
+}
+
+/** Returns the names of the containers in a database; none if it does not exist, or may not be listed. */
+export async function listContainers(
+  account: Account,
+  database: string,
+  call: ControlCall,
+): Promise<readonly string[]> {
+  const { containers } = account.client.database(database);
+  const work = async (options: RequestOptions): Promise<readonly string[]> =>
+    (await containers.readAll(options).fetchAll()).resources.map(({ id }) => id);
+  const isNoList = (trouble: Trouble): boolean => isAbsence(trouble) || isForbidden(trouble);
+  return (await control(account, call, work, isNoList))?.value ?? [];
 }
 
 /** Reads a database and the throughput that its containers share; undefined if the database does not exist. */

@@ -103,9 +103,12 @@ export class Attempt {
     const { why, next } = this.#whatIsMissing();
     const { waitsFor } = this.leases.reporter;
     const waiting = waitsFor === null || !this.haveStopped ? '' : ` (${waitsFor})`;
+    // With --on-abort, that command lets the writers resume; if it fails, a message of its own says so.
+    const { onAbort } = this.options;
+    const before = onAbort === null ? 'let the application write to the source again; ' : '';
     return new NotReadyError('the cutover did not finish in time', {
       why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}${waiting}; the source stays in use`,
-      hint: `let the application write to the source again; before the next try ${next}`,
+      hint: `${before}before the next try ${next}`,
     });
   }
 

@@ -219,6 +219,28 @@ describe('cosmig doctor', () => {
     ]);
   });
 
+  test('a name that is nearly that of a container -> asks whether that was meant; once begun, says it was there', async () => {
+    const hintOf = async (...argv: readonly string[]): Promise<unknown> => {
+      const { checks } = shownBy(await typed(move, ...argv, '--json'));
+      return checks.find(({ about, name }) => about === 'source' && name === 'container');
+    };
+    expect(await hintOf('doctor', ...withFlags(['--source', 'shop/order']))).toMatchObject({
+      message: 'there is no source container shop/order',
+      hint: expect.stringMatching(/^did you mean shop\/orders\? If not, check --source/) as unknown,
+    });
+    await move.run('copy');
+    await move.source.delete();
+    const why = expect.stringMatching(/^it was there when the migration began/) as unknown;
+    expect(await hintOf('doctor', ...PLACES)).toMatchObject({ why });
+    const copied = await typed(move, 'copy', ...PLACES);
+    expect([copied.code, copied.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      3,
+      expect.stringMatching(
+        /there is no source container shop\/orders why it was there when the migration began/,
+      ),
+    ]);
+  });
+
   test('a wrong key of the target -> the source is still checked', async () => {
     const key = Buffer.alloc(64).toString('base64');
     const target = `AccountEndpoint=${move.emulator.endpoint};AccountKey=${key}`;
