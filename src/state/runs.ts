@@ -111,6 +111,9 @@ export class RunStore {
       since: database.prepare<[number, number], Columns>(
         'SELECT * FROM runs WHERE number >= ? ORDER BY number LIMIT ?',
       ),
+      notDone: database.prepare<[number], Columns>(
+        "SELECT * FROM runs WHERE outcome IS NOT 'done' ORDER BY number DESC LIMIT ?",
+      ),
       reports: database.prepare<[number], Columns>(
         'SELECT reported_at_ms, report FROM runs WHERE reported_at_ms IS NOT NULL ORDER BY number DESC LIMIT ?',
       ),
@@ -160,6 +163,11 @@ export class RunStore {
   /** Returns the last reports of the newest runs, the newest first. */
   reports(limit: number): RunReport[] {
     return this.#sql.reports.all(limit).flatMap((row) => reportIn(row) ?? []);
+  }
+
+  /** Returns the newest runs that are not done, the newest first: they were stopped, failed or died, or still run. */
+  notDone(limit: number): Run[] {
+    return this.#sql.notDone.all(limit).map(runIn);
   }
 
   last(): Run | null {

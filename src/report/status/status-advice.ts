@@ -13,16 +13,25 @@ type Known = Omit<Status, 'next' | 'wayBack'>;
 
 const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 
-const KEEP_SOURCE = 'keep the source for as long as you may need it';
-const NOTHING_LEFT = `nothing: the target is in use; ${KEEP_SOURCE}`;
-/** The same where the way back has begun and ended: its turn leads to the container that is kept. */
-const KEEP_TARGET = 'keep the target for as long as you may need it';
-export const NOTHING_LEFT_BACK = `nothing: the source is in use; ${KEEP_TARGET}`;
+const IN_USE = 'nothing: the target is in use; ';
+const NOTHING_LEFT = `${IN_USE}keep the source for as long as you may need it`;
+/** In a turn whose way back was ended while it was in use, the container that is kept is its target. */
+const IN_USE_BACK = 'nothing: the source is in use; ';
+export const NOTHING_LEFT_BACK = `${IN_USE_BACK}${removal('target')}`;
 
-/** Returns what to do next after a headline which says that the target is in use. */
+function removal(kept: 'source' | 'target'): string {
+  return `when nothing reads the ${kept} any longer, delete it: it costs its throughput and storage until then`;
+}
+
+/** Returns what to do next once cosmig finish has ended the way back. */
+export function afterFinish(next: string): string {
+  return next === NOTHING_LEFT ? `${IN_USE}${removal('source')}` : next;
+}
+
+/** Returns what to do next after a headline which says which container is in use. */
 export function withoutHeadline(next: string): string {
-  if (next === NOTHING_LEFT_BACK) return KEEP_TARGET;
-  return next === NOTHING_LEFT ? KEEP_SOURCE : next;
+  const headline = [IN_USE, IN_USE_BACK].find((one) => next.startsWith(one)) ?? '';
+  return next.slice(headline.length);
 }
 
 export function adviseNext(status: Known, adoption: Overview['adoption'] = null): string {

@@ -10,7 +10,7 @@ import { cutoverOf } from './cutover-history.ts';
 import { isoTime } from '../format.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import { comparisonOf } from './last-comparison.ts';
-import { adviseNext } from './status-advice.ts';
+import { adviseNext, afterFinish } from './status-advice.ts';
 import { adviseWayBack, hasEnded, wayBackOf, type Turns, type Unsafe } from './way-back.ts';
 
 export type Status = StatusResult;
@@ -88,7 +88,8 @@ export function buildStatus(
   const unsafe = unsafeIn(overview, proven);
   const wayBack =
     turns === null ? null : wayBackOf(status, { ...turns, unsafe, proof: proven, history }, nowMs);
-  const next = adviseWayBack(wayBack, status, unsafe) ?? adviseNext(status, overview.adoption);
+  const advice = adviseWayBack(wayBack, status, unsafe) ?? adviseNext(status, overview.adoption);
+  const next = wayBack?.state === 'ended' ? afterFinish(advice) : advice;
   const isOver = hasEnded({ ...status, wayBack }) && status.running === null;
   // What was behind at the end of the last run is behind for good.
   const seen =

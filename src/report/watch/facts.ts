@@ -11,7 +11,7 @@ import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { readOverviewAnd, type Overview } from '../../state/reading/overview.ts';
-import { isSwitch, type RunReport } from '../../state/runs.ts';
+import { isSwitch, type Run, type RunReport } from '../../state/runs.ts';
 import { lastVerdict } from '../../verify/last-verdict.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
@@ -37,6 +37,8 @@ export interface MigrationFacts {
   readonly history: readonly HistoryEntry[];
   /** The newest events, the oldest first. */
   readonly events: readonly JournalEntry[];
+  /** The newest runs that were stopped, have failed or died, the newest first. */
+  readonly brokenRuns: readonly Run[];
   /** The newest open dead letters. */
   readonly letters: readonly Letter[];
   /** The key of the target as the operator gave it. */
@@ -44,6 +46,8 @@ export interface MigrationFacts {
   readonly plan: PlanFacts;
   /** Whether this turn moves data back, so that the engine's source is the target of the migration. */
   readonly leadsBack: boolean;
+  /** Whether the data moves forth again after a rollback, so that the figures are those since then. */
+  readonly isAgain: boolean;
   /** Whether the page is kept as a file, so that only moments stay true, and no age does. */
   readonly isSaved?: boolean;
 }
@@ -73,7 +77,7 @@ export interface NothingToShow {
 
 export type Facts = MigrationFacts | NothingToShow;
 
-const EVENTS_SHOWN = 12;
+export const EVENTS_SHOWN = 12;
 const LETTERS_SHOWN = 6;
 
 /** `turns`: the turns of the migration, for what a page says of the way back. */
@@ -128,10 +132,14 @@ function progressNow(
 }
 
 function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): MigrationFacts {
-  const { overview, more } = readOverviewAnd(ledgerPath, (ledger) => ({
+  const {
+    overview,
+    more: { notDone, ...more },
+  } = readOverviewAnd(ledgerPath, (ledger) => ({
     history: ledger.history.all(),
     events: ledger.journal.newest(EVENTS_SHOWN),
     letters: ledger.letters.newest(LETTERS_SHOWN),
+    notDone: ledger.runs.notDone(EVENTS_SHOWN + 1),
   }));
   const verified = verifyPath(ledgerPath);
   const lastProof = provenIn(verified);
@@ -159,6 +167,8 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     },
     plan: planFor(ledgerPath, overview),
     leadsBack: turns !== null && leadsBack(turns.shown.number),
+    isAgain: turns !== null && turns.shown.number > 0 && !leadsBack(turns.shown.number),
+    brokenRuns: notDone.filter(({ number }) => !overview.isRunning || number !== overview.lastRun?.number),
     ...more,
   };
 }

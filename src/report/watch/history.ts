@@ -14,7 +14,8 @@ const STEP_LEAST_MS = 4000;
 /** Moments of a run are closer together than this many times the usual distance. Else nothing ran between them. */
 const GAP_STEPS = 6;
 
-export function history({ history: entries, status, atMs }: MigrationFacts): Markup {
+export function history({ history: entries, status, atMs, leadsBack, isAgain }: MigrationFacts): Markup {
+  const since = leadsBack ? 'the cutover' : isAgain ? 'the rollback' : 'the beginning';
   const fromMs = Math.min(Date.parse(status.began), entries[0]?.atMs ?? atMs);
   // The frames are drawn before there is anything in them, so that the page does not jump when there is.
   const span = { fromMs, toMs: Math.max(entries.at(-1)?.atMs ?? 0, atMs, fromMs + 1000) };
@@ -29,7 +30,7 @@ export function history({ history: entries, status, atMs }: MigrationFacts): Mar
     atMs: thenMs,
     amount: isAfterPause ? null : lagSeconds,
   }));
-  return markup`<h2>Since the beginning <span class="muted">${entries.length === 0 ? '' : `${formatAge(span.toMs - span.fromMs)}; `}times in UTC</span></h2><div class="charts">${[
+  return markup`<h2>Since ${since} <span class="muted">${entries.length === 0 ? '' : `${formatAge(span.toMs - span.fromMs)}; `}times in UTC</span></h2><div class="charts">${[
     chart(
       timeline(
         {

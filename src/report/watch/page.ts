@@ -8,7 +8,7 @@ import { formatTime } from '../format.ts';
 import { Markup, markup, NOTHING } from '../svg/markup.ts';
 import { CLIENT } from './client.ts';
 import { cutover } from './cutover.ts';
-import type { Facts, MigrationFacts } from './facts.ts';
+import { EVENTS_SHOWN, type Facts, type MigrationFacts } from './facts.ts';
 import { history } from './history.ts';
 import { deadLetters, moved } from './moved.ts';
 import { plan } from './plan.ts';
@@ -16,7 +16,16 @@ import { proof } from './proof.ts';
 import { NONE_FRESH, rangeList, ranges, type RangeRates } from './ranges.ts';
 import { WATCH_STYLE } from './style.ts';
 import { wayBack } from './way-back.ts';
-import { eventText, eventTime, headlineOf, isSwitching, stageOf, stagesOf, type Stage } from './words.ts';
+import {
+  eventText,
+  eventTime,
+  headlineOf,
+  isSwitching,
+  runEvent,
+  stageOf,
+  stagesOf,
+  type Stage,
+} from './words.ts';
 import { work } from './work.ts';
 
 /** The parts of the page by the id of their element, in the order of the page. */
@@ -83,13 +92,19 @@ function stages(stage: Stage, facts: Facts): Markup {
   })}</ol>`;
 }
 
-function events({ events: list, atMs, leadsBack }: MigrationFacts): Markup {
+function events(facts: MigrationFacts): Markup {
+  const { atMs, leadsBack } = facts;
+  const list = [
+    ...facts.events.map((entry) => ({ atMs: entry.atMs, text: eventText(entry, leadsBack) })),
+    ...facts.brokenRuns.flatMap((run) => runEvent(run, facts) ?? []),
+  ].toSorted((one, other) => one.atMs - other.atMs);
   if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;
   return markup`<h2>Events <span class="muted">UTC</span></h2><ol class="events">${list
+    .slice(-EVENTS_SHOWN)
     .toReversed()
     .map(
-      (entry) =>
-        markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${eventTime(entry.atMs, atMs)}</time> <span>${eventText(entry, leadsBack)}</span></li>`,
+      (event) =>
+        markup`<li><time datetime="${new Date(event.atMs).toISOString()}">${eventTime(event.atMs, atMs)}</time> <span>${event.text}</span></li>`,
     )}</ol>`;
 }
 

@@ -27,7 +27,7 @@ const PHASES: Readonly<Record<string, readonly [running: string, idle: string]>>
 const PHASES_BACK: typeof PHASES = {
   ...PHASES,
   copy: ['finding documents', 'not all found'],
-  tail: ['replicating', 'known'],
+  tail: ['replicating', 'all found'],
 };
 
 export function ranges(facts: MigrationFacts, rates: RangeRates, fresh: FreshSides): Markup {

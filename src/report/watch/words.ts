@@ -1,7 +1,7 @@
 /** The words of the page: where a migration is, what it is doing, and what has happened. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
-import { isSwitch } from '../../state/runs.ts';
+import { isSwitch, type Run } from '../../state/runs.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import { formatAge, formatDuration } from '../format.ts';
 import { hasEnded, leadsForth } from '../status/way-back.ts';
@@ -303,6 +303,27 @@ export function eventText(entry: JournalEntry, leadsBack: boolean): string {
     default:
       return entry satisfies never;
   }
+}
+
+/** The parts of a repair: how the command has ended as a whole is not in the ledger. */
+const REPAIR = 'verify --repair';
+
+/**
+ * What became of a run that was not done, as an event; null: another event says it. When a run has died is not known: the
+ * event has the time of its last report.
+ */
+export function runEvent(
+  { command, startedAtMs, endedAtMs, outcome, why, report }: Run,
+  facts: MigrationFacts,
+): { readonly atMs: number; readonly text: string } | null {
+  const name = nameOf(command, facts);
+  if (endedAtMs === null)
+    return { atMs: report?.atMs ?? startedAtMs, text: `${name} was killed or crashed; last seen then` };
+  // A cutover that has ended without a commit has an event of its own.
+  if (isSwitch(command) || command === REPAIR) return null;
+  const how =
+    outcome === 'canceled' ? 'was stopped' : outcome === 'budget' ? 'ended at its time limit' : null;
+  return { atMs: endedAtMs, text: how === null ? `${name} failed: ${why ?? outcome}` : `${name} ${how}` };
 }
 
 function phaseText(entry: JournalEntry & { readonly event: 'phase' }, leadsBack: boolean): string {

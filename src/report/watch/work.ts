@@ -45,7 +45,7 @@ function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: num
   const rate = pace === null ? none : `${formatCount(Math.round(pace.documents))} a second`;
   if (expected === null || expected === 0)
     return figure('Documents and changes read', formatCount(read), [
-      `${formatCount(written)} written`,
+      `${formatCount(written)} written${facts.leadsBack ? ' since the cutover' : facts.isAgain ? ' since the rollback' : ''}`,
       rate,
       inFlight(facts),
     ]);
@@ -62,7 +62,9 @@ function documents(facts: MigrationFacts, pace: RecentRates | null, sinceMs: num
 function inFlight(facts: MigrationFacts): string {
   if (!isReporting(facts)) return '';
   const { inFlight: count = 0, pages } = facts.report ?? {};
-  return count === 0 ? 'none in flight' : `${formatCount(count)} in flight${oldestText(pages)}`;
+  return count === 0
+    ? 'none waiting to be written'
+    : `${formatCount(count)} waiting to be written${oldestText(pages)}`;
 }
 
 function oldestText(now: InFlightNow | undefined): string {
@@ -133,12 +135,9 @@ function lag(facts: MigrationFacts): Markup {
     if (since !== undefined && facts.isSaved === true)
       return figure('Lag', '–', [`not replicating since ${formatTime(Date.parse(since))}`], 'caution');
     const age = since === undefined ? null : formatAge(atMs - Date.parse(since));
-    return figure(
-      'Lag',
-      age ?? '–',
-      [age === null ? 'nothing was replicated yet' : 'since the last run'],
-      'caution',
-    );
+    return age === null
+      ? figure('Lag', '–', ['nothing was replicated yet'], 'caution')
+      : figure('Not replicating for', age, ['since the last run; only a run measures the lag'], 'caution');
   }
   const seconds = report?.lagSeconds ?? null;
   return seconds === null

@@ -73,7 +73,8 @@ test('strangers: documents of the source change before the target does -> dead l
   expect(lettersOf(turns)).toEqual([]);
 
   expect((await cosmig(move, 'finish', '--yes')).code).toBe(0);
-  const next = 'nothing: the target is in use; keep the source for as long as you may need it';
+  const next =
+    'nothing: the target is in use; when nothing reads the source any longer, delete it: it costs its throughput and storage until then';
   const ended = (await typed(move, 'status')).stdout;
   expect(ended.replaceAll(/\s+/g, ' ')).toContain(`next ${next}`);
   expect(ended).not.toMatch(/^lag /m);
@@ -81,7 +82,9 @@ test('strangers: documents of the source change before the target does -> dead l
   expect(json).toMatchObject({ next, wayBack: { state: 'ended' }, seen: { lagSeconds: null } });
   const page = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' }).parts();
   expect(page['now']).toMatch(/<li class="here" aria-current="step">Done</);
-  expect(page['now']).toContain('<h1>Finished: the target is in use</h1><p><bdi>Keep the source for');
+  expect(page['now']).toContain(
+    '<h1>Finished: the target is in use</h1><p><bdi>When nothing reads the source',
+  );
   expect(page['work']).toMatch(/<dt>Lag<\/dt><dd><span class="big">none</);
   // Nothing can be proven any longer: the proof is that of the cutover, and there is no gate to pass.
   expect(ended).toMatch(/^proof +both sides were equal when the cutover committed,/m);

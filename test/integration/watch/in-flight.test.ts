@@ -37,7 +37,7 @@ test('the target does not answer -> the oldest page and request grow old; afterw
   expect(pages?.oldestMs).toBeGreaterThan(2000);
   expect(pages?.bytes).toBeGreaterThan(1000);
   expect(target?.requests?.bytes).toBeGreaterThan(100);
-  const isShown = (): boolean => /in flight, oldest [2-4]\.\d s/.test(page.parts()['work'] ?? '');
+  const isShown = (): boolean => /waiting to be written, oldest [2-4]\.\d s/.test(page.parts()['work'] ?? '');
   await until(isShown, { what: 'the age on the page' });
   const metrics = page.metrics('prometheus');
   const sinceS = Number(/^cosmig_oldest_in_flight_timestamp_seconds\{.*\} (.*)$/m.exec(metrics)?.[1]);
@@ -50,6 +50,8 @@ test('the target does not answer -> the oldest page and request grow old; afterw
   await expect(tail).rejects.toThrow('seen');
   const nothing = { count: 0, bytes: 0, oldestMs: null };
   expect(seen.at(-1)).toMatchObject({ inFlight: 0, pages: nothing, target: { requests: nothing } });
-  await until(() => !(page.parts()['work'] ?? '').includes('in flight'), { what: 'the end of the run' });
+  await until(() => !(page.parts()['work'] ?? '').includes('waiting to be written'), {
+    what: 'the end of the run',
+  });
   expect(page.metrics('prometheus')).not.toContain('cosmig_oldest_');
 });

@@ -126,14 +126,14 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await putAll(move, orders.slice(0, 40));
     await shows('.headline.wait', /It waits: throttled by the target \(range \d+, \d+ s\)\./);
     await sees('.figure.caution', /Target, RU\/s.*throttled (once|[1-9]\d* times)/);
-    await sees('#work', /[1-9]\d* in flight, oldest \d/);
+    await sees('#work', /[1-9]\d* waiting to be written, oldest \d/);
     await until(async () => page.evaluate(`document.querySelector('#ranges .rest') !== null`), {
       what: 'a partition that rests',
     });
     expect(await tops()).toEqual(before429);
     await move.admin.calm();
     await sees('.headline.good', 'cosmig tail is running.');
-    await sees('#work', 'none in flight');
+    await sees('#work', 'none waiting to be written');
     expect(await tops()).toEqual(before429);
     await sees('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
     tail.kill('SIGKILL');

@@ -48,7 +48,7 @@ describe('page', () => {
     expect(textIn(parts['ranges'])).toContain('7 answered with 429');
     // 10,000 documents are expected, none is committed, and 100 come each second.
     expect(textIn(parts['work'])).toContain('100 s left');
-    expect(textIn(parts['work'])).toContain('40 in flight, oldest 4.2 s');
+    expect(textIn(parts['work'])).toContain('40 waiting to be written, oldest 4.2 s');
     expect(textIn(parts['work'])).toContain('3 requests in flight, oldest 1.5 s');
     expect(textIn(parts['work'])).toContain('of 400 allowed');
   });
@@ -63,9 +63,47 @@ describe('page', () => {
     const ledger = openLedger(path);
     copying(ledger);
     ledger.close();
-    const now = textIn(partsIn(readFacts(path, NOW_MS + 120_000))['now']);
-    expect(now).toContain('cosmig copy was killed or crashed');
-    expect(now).toContain('cosmig copy continues with 1 range');
+    const { now, events } = partsIn(readFacts(path, NOW_MS + 120_000));
+    expect(textIn(now)).toContain('cosmig copy was killed or crashed');
+    expect(textIn(now)).toContain('cosmig copy continues with 1 range');
+    expect(textIn(events)).toContain('cosmig copy was killed or crashed; last seen then');
+  });
+
+  test('runs that were stopped, ran out of time, failed or work -> events, the newest first, but the one that works', () => {
+    const { events } = partsIn(
+      factsOf((ledger) => {
+        const ends = [
+          ['tail', 'canceled', null],
+          ['tail', 'budget', null],
+          ['copy', 'service', 'the service answered 503'],
+          ['copy', 'done', null],
+          // Its end without a commit is an event of the journal.
+          ['cutover', 'not-ready', 'the gate is closed'],
+        ] as const;
+        for (const [n, [command, outcome, why]] of ends.entries()) {
+          const run = ledger.runs.begin({ command, pid: 1, nowMs: NOW_MS + n * 1000 });
+          ledger.runs.end(run, { outcome, why, nowMs: NOW_MS + n * 1000 });
+        }
+        ledger.runs.begin({ command: 'tail', pid: 1, nowMs: NOW_MS });
+      }),
+    );
+    expect(textIn(events)).toMatch(
+      /cosmig copy failed: the service answered 503 .* cosmig tail ended at its time limit .* cosmig tail was stopped/,
+    );
+    expect(textIn(events)).not.toMatch(/killed|cutover/);
+  });
+
+  test('the lag while nothing runs -> for how long nothing is replicated, and no figure that looks measured', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    beginLease(ledger, { phase: 'tail' });
+    ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
+    const run = ledger.runs.begin({ command: 'tail', pid: 1, nowMs: NOW_MS });
+    ledger.runs.end(run, { outcome: 'canceled', nowMs: NOW_MS });
+    ledger.close();
+    const text = textIn(partsIn(readFacts(path, NOW_MS + 180_000))['work']);
+    expect(text).toContain('Not replicating for 3 min since the last run');
+    expect(text).not.toContain('Lag');
   });
 
   test('a cutover whose writers are stopped -> for how long, first of all, and its gate as passed', () => {
@@ -123,7 +161,7 @@ describe('page', () => {
     const { now, work, ranges } = partsIn(facts);
     expect(textIn(now)).toContain('A run is starting It connects to the service');
     expect(textIn(work)).toContain('no run is reading');
-    expect(textIn(`${now}${work}`)).not.toMatch(/in flight|has reported nothing/);
+    expect(textIn(`${now}${work}`)).not.toMatch(/in flight|waiting to be written|has reported nothing/);
     expect(textIn(ranges)).toContain('not all copied');
   });
 
@@ -209,6 +247,15 @@ describe('page', () => {
     const text = textIn(Object.values(shown).join(' ')).replace('Plan Copy Tail', '');
     expect(text).not.toMatch(/\bcop(?:y|ies|ied|ying)\b/i);
     expect(textIn(shown['ranges'])).toContain('finding documents');
+  });
+
+  test.each([
+    ['the way back', { leadsBack: true }, 'Since the cutover'],
+    ['a migration after a rollback', { isAgain: true }, 'Since the rollback'],
+    ['a first migration', {}, 'Since the beginning'],
+  ])('%s -> says since when the history is', (_what, turn, words) => {
+    const facts = { ...known(factsOf(copying)), ...turn };
+    expect(textIn(partsIn(facts)['history'])).toContain(words);
   });
 
   test('a proof while the tail continues -> the stage Verify is done', () => {
