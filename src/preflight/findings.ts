@@ -227,7 +227,7 @@ export function* notesOf(parts: FindingParts): Generator<string> {
     yield 'cannot read whether the source accepts writes in several regions; --deletes avad needs a single one';
   if (sample.expired > 0) yield `${sample.expired} sampled documents expire before they could be copied`;
   if (!sample.isWhole && sample.documents > 0)
-    yield 'the sample has the documents whose last change is oldest; those that were changed later may differ';
+    yield 'only the documents that have not changed for longest were sampled; newer ones may differ';
   for (const { setting, source: one, target: other } of differences) {
     if (setting === 'TTL' || setting === 'unique keys') continue;
     yield `${setting} differ: source ${shortened(one)}, target ${shortened(other)}`;

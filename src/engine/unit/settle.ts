@@ -63,7 +63,11 @@ export async function settleAll(
 ): Promise<number> {
   const { ledger, stopping, notes } = context;
   const units = ledger.units.unsettled();
-  if (units.length === 0) return 0;
+  if (units.length === 0) {
+    if (wasInterrupted(ledger))
+      say(`${INTERRUPTED}: none of its writes is in doubt, so nothing is waited for`);
+    return 0;
+  }
   await waitOutRequests(context, { say, show, onWait });
   const { documents, takeovers } = readClaims(context, units);
   let open = documents.length + takeovers.length;
@@ -92,6 +96,14 @@ export async function settleAll(
   return documents.length;
 }
 
+const INTERRUPTED = 'the last run was interrupted';
+
+/** Whether the run before this one was killed or has crashed. */
+function wasInterrupted({ runs }: RunContext['ledger']): boolean {
+  const [before, own] = runs.since((runs.last()?.number ?? 0) - 1, 2);
+  return before !== undefined && own !== undefined && before.endedAtMs === null;
+}
+
 /** Waits until no request of the last run can take effect. If the run is stopped, throws the reason. */
 async function waitOutRequests(
   { ledger, clock, timing, stopping }: RunContext,
@@ -99,10 +111,13 @@ async function waitOutRequests(
 ): Promise<void> {
   const { requestTimeoutMs } = timing;
   const waitMs = waitAfter(ledger.runs.lastRequest(), { now: currentMoment(), requestTimeoutMs });
-  if (waitMs === 0) return;
+  if (waitMs === 0) {
+    say(`${INTERRUPTED}: none of its requests can take effect any longer, so nothing is waited for`);
+    return;
+  }
   const secondsLeft = (): number => Math.max(0, Math.ceil((endMs - clock.monotonicMs()) / 1000));
   const endMs = clock.monotonicMs() + waitMs;
-  say(`the last run was interrupted: waiting ${secondsLeft()} s until none of its requests can take effect`);
+  say(`${INTERRUPTED}: waiting ${secondsLeft()} s until none of its requests can take effect`);
   show(() => `${secondsLeft()} s until no request of the interrupted run can take effect`);
   onWait(true);
   await clock.sleep(waitMs, stopping.signal);

@@ -149,7 +149,10 @@ function keyNote({ derive, paths }: CandidateResult): string {
 /** The longest part of a target name that is made of the names of properties. */
 const NAME_MAX = 80;
 
-/** Returns the name of the target, such as `shop/orders-by-customerId`. */
+/** The end of a name that says that it identifies something: a container is named for what it identifies. */
+const ID = /(?<=[a-z0-9])I[dD]$|(?<=[A-Za-z0-9])_id$/;
+
+/** Returns the name of the target, such as `shop/orders-by-customer` for `/customerId`. */
 function targetName(source: string, { paths, derive }: CandidateResult): string {
   const names = paths.flatMap((path) => {
     const template = derive.find(
@@ -159,7 +162,7 @@ function targetName(source: string, { paths, derive }: CandidateResult): string 
     return inputs.map((input) => input.at(-1) ?? '');
   });
   const name = [...new Set(names)]
-    .map((one) => one.replaceAll(/[^A-Za-z0-9_]+/g, ''))
+    .map((one) => one.replaceAll(/[^A-Za-z0-9_]+/g, '').replace(ID, ''))
     .filter((one) => one !== '');
   return `${source}-by-${name.join('-').slice(0, NAME_MAX) || 'key'}`;
 }

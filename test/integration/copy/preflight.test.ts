@@ -564,7 +564,7 @@ describe('preflight: the sample', () => {
     expect(sample.documents).toBeLessThanOrEqual(40);
     expect(sample.isWhole).toBe(false);
     expect(notes).toContain(
-      'the sample has the documents whose last change is oldest; those that were changed later may differ',
+      'only the documents that have not changed for longest were sampled; newer ones may differ',
     );
     expect(estimate.documents).toBe(300);
   });

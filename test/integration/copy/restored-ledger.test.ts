@@ -74,7 +74,7 @@ test.skipIf(process.platform !== 'linux')(
     const said: string[] = [];
     const say = (text: string): void => void said.push(text);
     await move.run('copy', { say });
-    expect(said.join()).not.toContain('was interrupted');
+    expect(said.join()).not.toContain('was interrupted: waiting');
     putBack();
     await move.run('copy', { say });
     expect(said.join()).toContain('the last run was interrupted: waiting 1 s');

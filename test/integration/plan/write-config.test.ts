@@ -147,7 +147,7 @@ test('by its text, with a budget and a ledger -> the same settings in the file, 
   expect(lines).toEqual([
     'source: shop/orders',
     `sourceEndpoint: ${new URL(move.emulator.endpoint).href}`,
-    'target: shop/orders-by-tenantId-customerId',
+    'target: shop/orders-by-tenant-customer',
     'createTarget: true',
     'targetThroughput: 12000',
     'partitionKey:',

@@ -70,9 +70,30 @@ test.skipIf(process.platform !== 'linux').each([0, DAY_MS, -DAY_MS])(
   async (aheadMs) => {
     await using move = await crashed();
     await delay(2 * TIMEOUT_MS + 1100);
-    expect((await start(move, { aheadMs })).said).toEqual([]);
+    expect((await start(move, { aheadMs })).said).toEqual([
+      'the last run was interrupted: none of its requests can take effect any longer, so nothing is waited for',
+    ]);
   },
 );
+
+test('the last run died with nothing in doubt -> the next one says why it begins at once', async () => {
+  await using move = await Move.open();
+  await write(move, orders(1));
+  await move.run('copy');
+  const said: string[] = [];
+  const say = (text: string): void => void said.push(text);
+  const interrupted = (): readonly string[] => said.filter((text) => text.includes('was interrupted'));
+  await move.run('catch-up', { say });
+  expect(interrupted()).toEqual([]);
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    ledger.runs.begin({ command: 'tail', pid: 1, nowMs: Date.now() });
+  }
+  await move.run('catch-up', { say });
+  expect(interrupted()).toEqual([
+    'the last run was interrupted: none of its writes is in doubt, so nothing is waited for',
+  ]);
+});
 
 test('the next run starts when all is over, after a reboot -> it waits', async () => {
   await using move = await crashed();

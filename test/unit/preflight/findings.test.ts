@@ -183,7 +183,7 @@ describe('preflight notes', () => {
     ['an old target', { target: { keyKind: 'hash-v1' } }, 'values are cut at 101 bytes'],
     ['a source without a key', { source: { hasSystemKey: true } }, 'have no key property'],
     ['expired ones', { sample: { expired: 3 } }, '3 sampled documents expire'],
-    ['a part', { sample: { isWhole: false } }, 'whose last change is oldest'],
+    ['a part', { sample: { isWhole: false } }, 'have not changed for longest'],
   ])('%s -> noted', (_name, of, expected) => {
     expect(notes(of)).toContain(expected);
   });
