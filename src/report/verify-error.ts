@@ -5,18 +5,20 @@ import { describeDifferences, describeInFlight, type Verdict } from '../verify/v
 import { totalOf } from './verify.ts';
 
 /**
- * What still replicates from the source: `cosmig tail`, the repair that made this comparison, or nothing after the
- * commit.
+ * What still replicates: `cosmig tail`, the repair that made this comparison; after the commit `cosmig reverse` in the
+ * other direction while there is a way back, or else nothing.
  */
-export type Replicator = 'tail' | 'repair' | 'none';
+export type Replicator = 'tail' | 'repair' | 'reverse' | 'none';
 
 const COMMITTED = 'the target is in use, and nothing is replicated to it any longer';
 
 const SINCE =
   'since the cutover the application has written them to the target, or another process to the source';
 
-const OTHER_WAY =
-  'where the cutover kept a way back, cosmig verify --reverse compares them while cosmig reverse runs';
+const OTHER_WAY: Readonly<Record<'reverse' | 'none', string>> = {
+  reverse: 'cosmig verify --reverse compares both sides while cosmig reverse runs',
+  none: 'there is no way back, so nothing has to be fixed for cosmig',
+};
 
 const REPAIRED =
   'repaired documents differ again: another process writes to the target. Stop it, and delete documents by hand that do not come from the source';
@@ -25,7 +27,8 @@ const NOT_PROVEN: Readonly<Record<Replicator, string>> = {
   tail: 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
   repair:
     'the target takes fewer writes than arrive: give it more RU/s, or a longer --deadline, then run cosmig verify --repair again',
-  none: `nothing: ${COMMITTED}; ${OTHER_WAY}`,
+  reverse: `nothing: ${COMMITTED}; ${OTHER_WAY.reverse}`,
+  none: `nothing: ${COMMITTED}; ${OTHER_WAY.none}`,
 };
 
 /**
@@ -52,7 +55,8 @@ export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicat
 
 function repairHint({ differences }: Verdict, replicator: Replicator): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
-  if (replicator === 'none') return `${named}: ${SINCE}; ${OTHER_WAY}`;
+  if (replicator === 'none' || replicator === 'reverse')
+    return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const { extra, ...others } = differences;
   // Only extra documents differ. This is usual when the account does not report deletes.

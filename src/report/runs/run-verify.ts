@@ -25,7 +25,7 @@ const NO_TAIL =
   'documents wait to be replicated, and no cosmig tail is running: start it in another terminal, or press Ctrl-C and run cosmig verify --repair';
 
 const COMMITTED =
-  'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since. Where the cutover kept a way back, cosmig verify --reverse compares both sides while cosmig reverse runs';
+  'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since';
 /** After the commit a document that differs stays as it is, so there is nothing to wait for. */
 const COMMITTED_DEADLINE_MS = 5000;
 
@@ -132,7 +132,9 @@ async function runIt(
   observer?.onVerdict(verdict, proofMs);
   const findReplicator = (): Replicator => {
     if (repair) return 'repair';
-    return phaseOf(spec.ledger) === 'committed' ? 'none' : 'tail';
+    using ledger = Ledger.openReadonly(spec.ledger);
+    if (ledger.migration.read().phase !== 'committed') return 'tail';
+    return ledger.nextTurn.read()?.endedAtMs === null ? 'reverse' : 'none';
   };
   const unequal = errorForVerdict(verdict, findReplicator);
   const error = errorOfRun(unequal, reportError, (text) => out.note(text));

@@ -2,11 +2,15 @@ import { expect, test } from 'vitest';
 import { errorForVerdict } from '../../../src/report/verify-error.ts';
 import { VERDICT } from './verdict.ts';
 
-test('verify error: differences after the commit -> points to the other direction', () => {
+test('verify error: differences after the commit -> points to the other direction, if there is a way back', () => {
   const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
   const verdict = { ...VERDICT, level: 'digest', equal: false, differences } as const;
-  for (const found of [verdict, { ...verdict, equal: null, inFlight: 1 } as const])
-    expect(errorForVerdict(found, () => 'none')?.hint).toContain('cosmig verify --reverse compares them');
+  for (const found of [verdict, { ...verdict, equal: null, inFlight: 1 } as const]) {
+    expect(errorForVerdict(found, () => 'reverse')?.hint).toContain('cosmig verify --reverse compares both');
+    const without = errorForVerdict(found, () => 'none')?.hint;
+    expect(without).toContain('there is no way back');
+    expect(without).not.toContain('--reverse');
+  }
 });
 
 test.each([
