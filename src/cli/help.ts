@@ -158,7 +158,7 @@ export function defaultOf(option: Option): string | undefined {
 }
 
 function exitCodeRows(codes: readonly ExitCode[]): HelpRow[] {
-  const text = codes.map(({ exitCode, summary }) => `${exitCode} ${summary}`).join(', ');
+  const text = codes.map(({ exitCode, summary }) => `${exitCode}\u00A0${summary}`).join(', ');
   return ['Exit codes:', { left: '  ', text }];
 }
 

@@ -63,16 +63,18 @@ export function verifyText(verdict: Verdict): string {
   // would seem to contradict the verdict.
   const rechecked = Number(lookedAtAgain ?? 0);
   if (rechecked > 0)
-    rows.push([
-      'rechecked',
-      `${pluralize(rechecked, 'document')} one by one: what changed meanwhile or seemed to differ`,
-    ]);
+    rows.push(
+      ...wrapRow([
+        'rechecked',
+        `${pluralize(rechecked, 'document')} one by one: what changed meanwhile or seemed to differ`,
+      ]),
+    );
   if (verdict.longIntegers !== undefined) {
     const { source: here, target: there } = verdict.longIntegers;
     const counts = `${pluralize(here, 'document')} in the source, ${formatCount(there)} in the target`;
     rows.push(...wrapRow(['long integers', `${counts}: integers beyond 2^53, which the service may round`]));
   }
-  if (inFlight > 0) rows.push(['in flight', inFlightText(verdict)]);
+  if (inFlight > 0) rows.push(...wrapRow(['in flight', inFlightText(verdict)]));
   if (letters.open + letters.discarded > 0) rows.push(...wrapRow(['dead letters', lettersText(verdict)]));
   for (const { setting, source: one, target: other } of settings) {
     const [here, there] = elideCommonPrefix(one, other);

@@ -49,7 +49,11 @@ function rows(facts: MigrationFacts): Markup | null {
   const ru = ruPerSecond.source + ruPerSecond.target;
   const lag = isReporting(facts) ? (report?.lagSeconds ?? null) : null;
   const list: Array<readonly [name: string, value: string, note: string]> = [
-    ['Kept until', formatTime(Date.parse(keptUntil)), 'end it with cosmig finish'],
+    [
+      'Kept until',
+      formatTime(Date.parse(keptUntil)),
+      Date.parse(keptUntil) > atMs ? 'cosmig finish --yes ends it sooner' : 'end it with cosmig finish',
+    ],
   ];
   // What would be refused stops nothing.
   if (stopEstimate !== null && way.returnWouldSucceed)

@@ -42,6 +42,7 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   const prepared = pageOf(move);
   expect(prepared['stage']).toBe('Way back');
   expect(prepared['now']).toContain('The target is in use cosmig reverse keeps the source up to date');
+  expect(prepared['back']).toContain('cosmig finish --yes ends it sooner');
   expect(prepared['back']).toMatch(
     /Way back to shop\/orders , 7 d left Nothing was replicated in this direction yet/,
   );

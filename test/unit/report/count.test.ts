@@ -77,3 +77,10 @@ test('verify text: long settings with a common prefix -> shown from the first di
   const ttl = [{ setting: 'TTL', source: 'off', target: '60 s' }] as const;
   expect(verifyText({ ...VERDICT, settings: ttl })).toContain('TTL: off in the source, 60 s in the target');
 });
+
+test('documents that were compared again -> no line is wider than a terminal of 80 columns', () => {
+  const details = { ...VERDICT.details, lookedAtAgain: 1 };
+  const text = verifyText({ ...VERDICT, level: 'digest', details });
+  expect(text).toContain('1 document one by one');
+  expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+});
