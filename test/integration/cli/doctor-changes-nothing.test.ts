@@ -103,7 +103,7 @@ test.each<[situation: string, hasBegun: boolean, flags: readonly string[]]>([
   };
   const before = await state();
   const ran = await typed(move, 'doctor', ...flags);
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/^next: cosmig \w+.*\n$/)]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/^next: cosmig \w+.*\n$/m)]);
   expect(recorder.seen.flatMap(changeOf)).toEqual([]);
   // The recorder did see what it looks for.
   expect(recorder.seen.some(({ headers }) => headers['x-ms-cosmos-is-batch-request'] !== undefined)).toBe(
