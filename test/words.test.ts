@@ -64,9 +64,17 @@ const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: '
   .split('\0')
   .filter((file) => file !== '' && existsSync(join(ROOT, file)) && !ABOUT_WORDS.includes(file));
 
-function linesOf(file: string): readonly string[] {
-  return readFileSync(join(ROOT, file), 'utf8').split('\n');
+/** What is made of a file, made once: each of a hundred tests reads every file. */
+function once<T>(make: (file: string) => T): (file: string) => T {
+  const made = new Map<string, T>();
+  return (file) => {
+    const known = made.get(file) ?? make(file);
+    made.set(file, known);
+    return known;
+  };
 }
+
+const linesOf = once((file): readonly string[] => readFileSync(join(ROOT, file), 'utf8').split('\n'));
 
 test.each(WORDS)('%s is not written: %s', (pattern) => {
   const texts = tracked.filter((file) => /\.(?:ts|js|sql|md|ya?ml)$/.test(file));
@@ -96,8 +104,8 @@ function blank(text: string): string {
   return text.replaceAll(/[^\n]/g, ' ');
 }
 
-/** Returns the code of a file without comments and texts, and its comments alone; every line keeps its number. */
-function splitCode(file: string): { readonly code: string; readonly comments: string } {
+/** The code of a file without comments and texts, and its comments alone; every line keeps its number. */
+const splitCode = once((file): { readonly code: string; readonly comments: string } => {
   const source = readFileSync(join(ROOT, file), 'utf8');
   // The code inside of a template is code; the text around it is not.
   const inTemplate = (token: string): string =>
@@ -109,7 +117,7 @@ function splitCode(file: string): { readonly code: string; readonly comments: st
     end = index + token.length;
   }
   return { code, comments };
-}
+});
 
 function partsOf(name: string): string[] {
   return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((part) => part.toLowerCase());

@@ -9,7 +9,7 @@ import { sized } from '../../helpers/nightly.ts';
 import { describeEngineFinding, exploreEngine } from './engine-scheduler.ts';
 
 // Most of a run is starting and ending processes, so a few seconds of a core are some dozen runs.
-const RUNS = Number(process.env['COSMIG_ENGINE_RUNS'] ?? sized({ daily: draws(24), nightly: 2000 }));
+const RUNS = Number(process.env['COSMIG_ENGINE_RUNS'] ?? sized({ daily: draws(48), nightly: 2000 }));
 const SEED = process.env['COSMIG_SEED'];
 
 test(

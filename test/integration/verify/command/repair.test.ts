@@ -24,19 +24,23 @@ function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
   return (...argv) => typed(move, ...argv, ...SPEC);
 }
 
-/** `writers` write in parallel until stopped; every `deletes`-th operation is a delete, which no feed reports. */
+/**
+ * `writers` write in parallel until stopped, each with a pause between two writes; every `deletes`-th operation is a
+ * delete, which no feed reports.
+ */
 function applicationOf(
   { source }: Move,
-  { deletes = 4, writers = 1, bytes = 0 } = {},
-): { readonly stop: () => Promise<number> } {
+  { deletes = 4, writers = 1, bytes = 0, pauseMs = 10 } = {},
+): { readonly written: () => number; readonly stop: () => Promise<number> } {
   const random = seededRandom(3);
   const stop = new AbortController();
-  let deleted = 0;
+  let [written, deleted] = [0, 0];
   const work = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await setTimeout(10);
+      await setTimeout(pauseMs);
       const n = random.below(300);
       const [id, customerId] = [`o${n}`, `c${n % 7}`];
+      written += 1;
       if (random.below(deletes) > 0)
         await source.items.upsert({
           id,
@@ -55,6 +59,7 @@ function applicationOf(
   };
   const ended = Promise.all(Array.from({ length: writers }, work));
   return {
+    written: () => written,
     stop: async () => {
       stop.abort();
       await ended;
@@ -63,20 +68,19 @@ function applicationOf(
   };
 }
 
+const ORDERS = Array.from({ length: 300 }, (_none, n) => ({
+  id: `o${n}`,
+  customerId: `c${n % 7}`,
+  tenantId: `t${n % 9}`,
+}));
+
 /** A hundred writes a second need more than 400 RU/s. */
 const AMPLE = { throughput: 10_000 };
 
 test('verify --repair: application writes and deletes, deletes not reported, no tail -> proven equal', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
-  await bulkLoad(
-    move.source,
-    Array.from({ length: 300 }, (_none, n) => ({
-      id: `o${n}`,
-      customerId: `c${n % 7}`,
-      tenantId: `t${n % 9}`,
-    })),
-  );
+  await bulkLoad(move.source, ORDERS);
   await move.put({ id: 'gone', customerId: 'c', tenantId: 't' });
   expect((await cosmig('copy')).code).toBe(0);
   await move.source.item('gone', 'c').delete();
@@ -104,8 +108,7 @@ const RUNS_MAX = 48;
 test('verify --repair: each run too short for a comparison -> a later run finishes', async () => {
   await using move = await Move.open({ settings: { pageBytes: 2000 }, source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
-  for (let n = 0; n < 300; n += 1)
-    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  for (const order of ORDERS) await move.put(order);
   expect((await cosmig('copy')).code).toBe(0);
   await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 150 } }]);
   const application = applicationOf(move);
@@ -126,9 +129,10 @@ test('verify --repair: more writes than the target takes -> says so', async () =
   for (let n = 0; n < 60; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
   expect((await cosmig('copy')).code).toBe(0);
-  // The target takes about fifteen of these a second; on a busy machine, the application still writes more.
-  const application = applicationOf(move, { deletes: 1_000_000, writers: 3, bytes: 4000 });
+  // The target takes about fifteen of these a second, so the first of them take longer than the command may.
+  const application = applicationOf(move, { deletes: 1_000_000, writers: 3, bytes: 4000, pauseMs: 30 });
   try {
+    await until(() => application.written() > 150, { what: 'many writes', timeoutMs: 60_000 });
     const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
     expect([code, stderr]).toEqual([
       3,
