@@ -1,7 +1,8 @@
 /**
  * Owns the dead letters. A letter may wait for a slot or for a target key value, and the engine looks up the next
- * letter to retry by the slot or by the key value. Closed and discarded letters are kept as history. Invariant: a
- * document has at most one open letter.
+ * letter to retry by the slot or by the key value. Closed and discarded letters are kept as history. Invariants: a
+ * document has at most one open letter; a discarded letter is closed by the same transaction that records that its
+ * document was moved, changed or deleted later, so it never claims more than the ledger knows.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -105,6 +106,12 @@ export class LetterStore {
       end: database.prepare(
         `UPDATE dead_letters SET state = @state, updated_at_ms = @atMs WHERE identity = @identity AND ${open}`,
       ),
+      endDiscarded: database.prepare(
+        "UPDATE dead_letters SET state = 'closed', updated_at_ms = @atMs WHERE identity = @identity AND state = 'discarded'",
+      ),
+      discardedOf: database
+        .prepare<[Buffer], number>("SELECT 1 FROM dead_letters WHERE identity = ? AND state = 'discarded'")
+        .pluck(),
       get: database.prepare<[number], Columns>('SELECT * FROM dead_letters WHERE number = ?'),
       openOf: database.prepare<[Buffer], Columns>(
         `SELECT * FROM dead_letters WHERE identity = ? AND ${open}`,
@@ -147,9 +154,13 @@ export class LetterStore {
         waitsForSlot: waits.for === 'slot' ? waits.slot : null,
         waitsForKey: waits.for === 'key' ? packKey(waits.key) : null,
       };
-      if (this.#sql.openAgain.run(values).changes === 0) this.#sql.open.run(values);
+      if (this.#sql.openAgain.run(values).changes > 0) return;
+      // A document whose letter was discarded gets another one only when it has changed.
+      this.#sql.endDiscarded.run({ identity: letter.identity, atMs: letter.atMs });
+      this.#sql.open.run(values);
     } else {
       const { identity, atMs } = change;
+      if (change.change === 'close') this.#sql.endDiscarded.run({ identity, atMs });
       this.#sql.end.run({ identity, atMs, state: change.change === 'close' ? 'closed' : 'discarded' });
     }
   }
@@ -175,6 +186,11 @@ export class LetterStore {
 
   findOpen(identity: Buffer): Letter | null {
     return this.#one(() => this.#sql.openOf.get(identity));
+  }
+
+  /** Whether the operator has discarded a letter of this document, which was not moved, changed or deleted since. */
+  isDiscarded(identity: Buffer): boolean {
+    return this.#sql.discardedOf.get(identity) !== undefined;
   }
 
   /** Returns the first open letter with a number above `after` that waits for this slot. */

@@ -49,9 +49,13 @@ export function quarantine(
   if (fails(context, reason)) context.stopping.stop(new DeadLetterError(...failure(letter)));
 }
 
-/** Closes a document's letter, if one is open. Called when the document is in its slot or was deleted. */
+/**
+ * Closes a document's letters, if one is open or was discarded. Called when the document is in its slot or was deleted.
+ */
 export function closeLetter(context: RunContext, unit: UnitOfWork, { hash }: SourceIdentity): void {
-  if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;
+  const { pending, ledger } = context;
+  const isOpen = pending.anyLetters && pending.letterOf(hash) !== null;
+  if (!isOpen && !(pending.anyDiscarded && ledger.letters.isDiscarded(hash))) return;
   unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceTime.nowMs() });
 }
 

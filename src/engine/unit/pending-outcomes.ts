@@ -29,6 +29,8 @@ export class PendingOutcomes {
   readonly filter: RowFilter;
   /** Whether any dead letter may be open. If not, look-ups of letters are skipped. */
   anyLetters: boolean;
+  /** Whether any dead letter is discarded. None becomes so while a run lasts: an operator needs the ledger for that. */
+  readonly anyDiscarded: boolean;
   readonly #ledger: Ledger;
   readonly #pending = new Map<string, Pending>();
   /** Letters that are not committed: first by what the letter waits for, then by identity. */
@@ -42,6 +44,7 @@ export class PendingOutcomes {
     this.#ledger = ledger;
     this.filter = new RowFilter(ledger);
     this.anyLetters = ledger.letters.openCount() > 0;
+    this.anyDiscarded = ledger.letters.counts().some(({ state }) => state === 'discarded');
   }
 
   /**

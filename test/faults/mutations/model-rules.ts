@@ -205,8 +205,8 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
   'letters-not-closed': [
     {
       file: 'src/engine/letters/dead-letters.ts',
-      find: 'if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;',
-      replace: 'if (context.pending.anyLetters || context.pending.letterOf(hash) === null) return;',
+      find: 'const isOpen = pending.anyLetters && pending.letterOf(hash) !== null;',
+      replace: 'const isOpen = !pending.anyLetters && pending.letterOf(hash) !== null;',
     },
   ],
   'page-behind-anchor-accepted': [

@@ -11,13 +11,13 @@ import { cosmig, typed } from '../../helpers/migration/typed.ts';
 
 const FIRST = readFileSync(new URL('../../../migrations/ledger/0001_ledger.sql', import.meta.url), 'utf8');
 
-/** Makes of a ledger what it was before migrations 0007 and 0008, without its tokens. */
+/** Makes of a ledger what it was before migrations 0007 to 0009, without its tokens. */
 function makeOlder(path: string): void {
   const database = openDatabase({ path });
   const tables = ['source_session_tokens', 'target_session_tokens'];
   for (const table of tables)
     database.exec(FIRST.slice(FIRST.indexOf(`CREATE TABLE ${table}`)).split(';')[0] ?? '');
-  database.exec(`DROP INDEX segments_by_index; DROP TABLE session_tokens;
+  database.exec(`DROP INDEX segments_by_index; DROP INDEX dead_letters_discarded; DROP TABLE session_tokens;
     DELETE FROM table_sums WHERE name = 'session_tokens';
     UPDATE table_sums SET row_count = 0, sum = 0 WHERE name IN ('${tables.join("', '")}');
     DELETE FROM cosmig_schema WHERE number > 6`);

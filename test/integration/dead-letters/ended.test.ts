@@ -1,0 +1,84 @@
+/** What becomes of discarded letters whose document is moved, changed or deleted later. */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { typed } from '../../helpers/migration/typed.ts';
+
+const flags = { missingKey: ['dead-letter'] };
+const order = (id: string, customerId: string, more: object = { tenantId: 't' }): Order => ({
+  id,
+  customerId,
+  ...more,
+});
+const both = (id: string): Order[] => [order(id, 'a'), order(id, 'b')];
+
+/** The customer whose document is not in the target. */
+async function loserOf(move: Move, id: string): Promise<string> {
+  const copies = await move.documents(move.target);
+  return copies.find((copy) => copy.id === id)?.['customerId'] === 'a' ? 'b' : 'a';
+}
+
+/** Each letter with its state, and whether the ledger says that its document is left behind. */
+function lettersOf(move: Move): string[] {
+  return move.ledger(({ letters, rows }) =>
+    [...letters.each('any')].map(({ id, state, identity }) => {
+      const isLeft = rows.find(identity)?.state === 'quarantined';
+      return `${id} ${state}, ${isLeft ? 'left behind' : 'not'}`;
+    }),
+  );
+}
+
+test.each(['outcomes-known', 'committed'] satisfies CrashPoint[])(
+  'discarded letters: documents are moved, changed and deleted, with a crash at "%s" -> closed with the change',
+  async (at) => {
+    await using move = await Move.open({ flags, settings: { avad: true } });
+    const { source } = move;
+    await move.put(
+      ...both('moved'),
+      ...both('changed'),
+      ...both('deleted'),
+      ...both('kept'),
+      order('fixed', 'a', {}),
+    );
+    await move.run('copy');
+    {
+      using ledger = Ledger.openForOperator(move.ledgerPath);
+      const { letters } = ledger;
+      for (const { number } of letters.each('open')) letters.discard(number, systemClock.now());
+    }
+    const [moved, changed, deleted] = await Promise.all(
+      ['moved', 'changed', 'deleted'].map(async (id) => loserOf(move, id)),
+    );
+    const before = lettersOf(move);
+    expect(before.filter((letter) => letter.endsWith('discarded, left behind'))).toHaveLength(5);
+    await source.items.upsert(order('moved', moved ?? '', { tenantId: 'u' }));
+    await source.items.upsert(order('changed', changed ?? '', { tenantId: 't', n: 1 }));
+    await source.item('deleted', deleted ?? '').delete();
+    await source.items.upsert(order('fixed', 'a'));
+    const crash = new AbortController();
+    const crashed = move.run('catch-up', {
+      abort: crash.signal,
+      onPoint: (point) => {
+        if (point === at) crash.abort(new Error('crash'));
+      },
+    });
+    await expect(crashed).rejects.toThrow('crash');
+    // What is discarded is left behind, and what is closed is not, unless it has another letter.
+    const ids = lettersOf(move).filter((letter) => letter.endsWith('discarded, not'));
+    expect(ids).toEqual([]);
+    await move.run('catch-up');
+    expect(lettersOf(move).toSorted()).toEqual([
+      '"changed" closed, left behind',
+      '"changed" open, left behind',
+      '"deleted" closed, not',
+      '"fixed" closed, not',
+      '"kept" discarded, left behind',
+      '"moved" closed, not',
+    ]);
+    expect((await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'dead letters 1 open (1 collision), 4 closed (their documents were moved, changed or deleted later), 1 discarded',
+    );
+  },
+);
