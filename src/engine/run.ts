@@ -34,6 +34,7 @@ import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
 import { runWatched } from './turn/watch-closed.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
+import { withLooks } from './letters/looks.ts';
 import { noteUnusable, noteUsable } from './unusable-ranges.ts';
 import { settleAll } from './unit/settle.ts';
 import type { Goal, RunSnapshot } from './progress/snapshot.ts';
@@ -80,7 +81,7 @@ export async function run(goal: Goal, parts: RunParts): Promise<RunSnapshot> {
         if (context.ledger.journal.mayWritersBeStopped()) parts.say?.(STOPPED);
         enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
       }
-      await runWatched(goal, leases);
+      await withLooks(goal, leases, async () => runWatched(goal, leases));
     }),
   );
 }

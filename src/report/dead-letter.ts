@@ -1,17 +1,13 @@
 /** Shows dead letters: one as a screen of text with what the operator can do about it, or each on a few lines. */
 import { formatCount } from '../lib/counting.ts';
 import type { Letter, LetterState, LetterStore, Reason } from '../state/dead-letters.ts';
-import type { DeleteMode } from '../state/migration.ts';
 import { formatTime, table, wrapRow, wrapText, type TextRow } from './format.ts';
 
-interface Known {
-  /** The document in the source; undefined: the operator did not ask for it; null: it was deleted. */
-  readonly document: string | null | undefined;
-  readonly deletes: DeleteMode | null;
-}
-
-/** Returns the text for people. */
-export function letterText(letter: Letter, { document, deletes }: Known): string {
+/**
+ * Returns the text for people. `document`: the document in the source; undefined: the operator did not ask for it; null: it
+ * was deleted.
+ */
+export function letterText(letter: Letter, document: string | null | undefined): string {
   const { number, state, reason, code, why, id, sourceKey: from, targetKey, waits, attempts, atMs } = letter;
   const times = attempts === 1 ? 'once' : `${attempts} times`;
   const rows: TextRow[] = [
@@ -28,19 +24,21 @@ export function letterText(letter: Letter, { document, deletes }: Known): string
           ['tried', times],
           [state, formatTime(atMs)],
         ] as const)),
-    ...wrapRow(['next', state === 'open' ? nextOf(letter, { document, deletes }) : ENDED[state]]),
+    ...wrapRow(['next', nextOf(letter, document)]),
   ];
   const facts = table(rows);
   if (document === undefined) return facts;
   return `${facts}\n\n${document ?? 'the document was deleted in the source'}`;
 }
 
-function nextOf({ number, reason }: Letter, { document, deletes }: Known): string {
-  const retry = `stop cosmig tail, run cosmig dead-letters retry ${number}, and start it again`;
-  if (document === null) return `its document was deleted: ${retry}`;
-  return deletes === 'reconcile'
-    ? `${NEXT[reason]}; no feed reports a delete here: after one, ${retry}`
-    : NEXT[reason];
+/** Returns what to do about a letter; `document` as in `letterText`. */
+export function nextOf({ reason, state }: Letter, document: string | null | undefined): string {
+  if (state === 'closed') return 'nothing';
+  if (document !== null) return state === 'open' ? NEXT[reason] : DISCARDED;
+  // A run does not look at letters that were discarded, so this one stays as it is.
+  return state === 'open'
+    ? 'nothing: its document was deleted in the source, and cosmig tail closes the letter while it runs'
+    : 'nothing: its document was deleted in the source';
 }
 
 /** Where the reason begins in a list of letters. */
@@ -71,11 +69,8 @@ const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {
   nothing: 'nothing: change the document in the source, or retry it',
 };
 
-const ENDED: Readonly<Record<Exclude<LetterState, 'open'>, string>> = {
-  closed: 'nothing',
-  discarded:
-    'nothing, unless you want a way back: a cutover with --keep-source-for refuses while this document is in the source and not in the target',
-};
+const DISCARDED =
+  'nothing, unless you want a way back: a cutover with --keep-source-for refuses while this document is in the source and not in the target';
 
 /** What the operator can do about a dead letter, by its reason. */
 export const NEXT: Readonly<Record<Reason, string>> = {
@@ -93,7 +88,7 @@ export const NEXT: Readonly<Record<Reason, string>> = {
   'unique-key':
     'another document of the same target key has the same unique value: change one of them, or discard the letter',
   'foreign-document':
-    'another process wrote a document with its key and id to the target: delete that one, then retry',
+    'another process wrote a document with its key and id to the target: delete that one there, and cosmig tail moves this one',
   'changed-by-others':
     'another process changed or deleted its copy: stop that process, then run verify with --repair, which overwrites what it changed and deletes what it created; copy it first if you need it',
   rejected: 'see why the target refused it, fix that, then retry',

@@ -626,8 +626,17 @@ describe('status: progress and proof', () => {
     expect(shown).toContain('There is no proof: the comparison of 2026-01-01 01:29:00Z found 3 differences');
     expect(shown).toContain('<h1>The last comparison found differences</h1>');
     expect(shown).toContain('run cosmig verify --repair');
-    using running = openLedger(path);
-    running.runs.begin({ command: 'tail', pid: 1, nowMs: LOOK_MS });
+    const running = openLedger(path);
+    // Dead letters do not hide what is more urgent.
+    const letter = letterOf('a', 'collision');
+    const unit = running.units.nextUnit();
+    running.units.commit([{ unit, move: null, letters: [{ change: 'open', letter }] }]);
+    running.close();
+    const list = '; cosmig dead-letters list shows what could not be moved';
+    const after = unwrapped((await ask(path)).stdout);
+    expect(after).toMatch(new RegExp(`^next +${fixes}, and compares again${list}$`, 'm'));
+    using again = openLedger(path);
+    again.runs.begin({ command: 'tail', pid: 1, nowMs: LOOK_MS });
     const during = unwrapped((await ask(path)).stdout);
     expect(during).toMatch(new RegExp(`^next +stop cosmig tail with Ctrl-C; then ${fixes}`, 'm'));
   });

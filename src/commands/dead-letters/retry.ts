@@ -16,7 +16,7 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
   description:
     'Reads the documents of open dead letters from the source and moves them. A letter is closed when its document has ' +
     'been moved, or was deleted in the source. No other run may hold the ledger: stop cosmig tail with Ctrl-C before, and ' +
-    'start it again afterwards; a tail that runs moves a fixed document by itself. Ends with exit code 5 while letters are open.',
+    'start it again afterwards; a tail that runs closes the letters of documents that you fix or delete by itself. Ends with exit code 5 while letters are open.',
   examples: [
     { line: 'cosmig dead-letters retry 12', purpose: 'one of them' },
     { line: 'cosmig dead-letters retry --all', purpose: 'every open one' },

@@ -46,23 +46,23 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { migrationName } = await import('../../spec/migration-name.ts');
-    const { letterText, NEXT } = await import('../../report/dead-letter.ts');
+    const { letterText, nextOf } = await import('../../report/dead-letter.ts');
     const { Ledger } = await import('../../state/ledger.ts');
     const { requireLetter } = await import('../../workflows/dead-letters.ts');
     return inTurn(context, 'newest', async (turned) => {
       using ledger = Ledger.openReadonly(loadLedgerPath(turned));
       const letter = requireLetter(ledger, number);
-      const { pinned, deletes } = ledger.migration.read();
+      const { pinned } = ledger.migration.read();
       const document = options.document ? await readFromSource(turned, pinned, letter) : undefined;
       const json: TypeOf<typeof LETTER_SHOWN> = {
         command: 'dead-letters show',
         migration: migrationName(pinned),
         ...letterJson(letter),
         waitsFor: letter.waits.for,
-        next: NEXT[letter.reason],
+        next: nextOf(letter, document),
         ...(document === undefined ? {} : { document }),
       };
-      return { json, text: letterText(letter, { document, deletes }) };
+      return { json, text: letterText(letter, document) };
     });
   },
 };

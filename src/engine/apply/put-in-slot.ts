@@ -161,7 +161,7 @@ async function hasCopied(
 }
 
 /** Whether the document `other` still belongs in this slot, according to the source. */
-async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
+export async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;
   // If the service no longer accepts the id, the source cannot be asked, and the document keeps its slot.

@@ -15,6 +15,7 @@ import type { CutoverOptions } from './contract.ts';
 import { reasonToCompareAll } from './proof.ts';
 import { describeChanges } from '../../state/source-change.ts';
 import { formatSeconds } from './wording.ts';
+import { lookOnce } from '../letters/looks.ts';
 import { searchForStrangers } from '../turn/strangers.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { RunContext } from '../context.ts';
@@ -65,6 +66,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
       hint: 'let cosmig tail catch up, with more RU/s for the target, then run cosmig cutover again',
     });
   }
+  await lookOnce(leases);
+  leases.reading.throwIfAborted();
   refuseOpenLetters(context);
   await refuseStrangers(leases, cleanMs - (options.compareAllMs?.() ?? 0));
   await requireCountPermission(context, leases.reading);

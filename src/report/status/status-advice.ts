@@ -54,21 +54,15 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
     return `cosmig copy compares both sides, which completes the adoption of the target${letters}`;
   if (recopy > 0) return `cosmig tail reads ${pluralize(recopy, 'range')} again${letters}`;
   const stopped = mayBeStopped(status) ? 'make sure that writers can write to the source again; ' : '';
+  // A repair also retries the dead letters.
+  if (whyVoid(status) !== null) return `${stopped}cosmig verify --repair ${FIXES}${letters}`;
   if (open > 0)
-    return `${stopped}cosmig tail replicates what has changed since, and moves the document of a dead letter when you fix it in the source${afterDelete(status)}; cosmig dead-letters list shows each`;
-  if (whyVoid(status) !== null) return `${stopped}cosmig verify --repair ${FIXES}`;
+    return `${stopped}cosmig tail replicates what has changed since, and moves the document of a dead letter when you fix it in the source; cosmig dead-letters list shows each`;
   const after =
     proof === null
       ? 'run cosmig verify meanwhile to compare both sides'
       : 'run cosmig cutover when you are ready';
   return `${stopped}cosmig tail replicates what has changed since; ${after}`;
-}
-
-/** Where no feed reports deletes, a tail does not learn that the document of a dead letter is gone. */
-function afterDelete({ deletes }: Pick<Known, 'deletes'>): string {
-  return deletes === 'reconcile'
-    ? '; after a delete there, stop the tail and run cosmig dead-letters retry --all'
-    : '';
 }
 
 /**
@@ -108,7 +102,7 @@ function adviseWhileRunning(status: Known): string {
       : 'wait for the run to finish';
   // A tail does not end by itself.
   if (deadLetters.open > 0)
-    return `keep cosmig tail running, and fix the documents of dead letters in the source: the tail then applies them${afterDelete(status)}`;
+    return 'keep cosmig tail running, and fix the documents of dead letters in the source: the tail then applies them';
   return proof === null
     ? 'keep cosmig tail running; cosmig verify in another terminal compares both sides'
     : 'keep cosmig tail running; when you are ready, stop it with Ctrl-C and run cosmig cutover';
