@@ -42,6 +42,19 @@ function repairedRows({ repaired }: Verdict): TextRow[] {
   ]);
 }
 
+const BECAME = { moved: 'was moved', gone: 'is gone', changed: 'was changed' } as const;
+
+/** Returns the row of the dead letters that the repair has closed. */
+function closedRows({ closedLetters }: Verdict): TextRow[] {
+  if (closedLetters === undefined) return [];
+  const { closed, named } = closedLetters;
+  const each = named.map(
+    ({ id, sourceKey, became }) => `${JSON.stringify(id)} of ${JSON.stringify(sourceKey)} ${BECAME[became]}`,
+  );
+  const more = closed > named.length ? [`and ${formatCount(closed - named.length)} more`] : [];
+  return wrapRow(['dead letters', `${formatCount(closed)} closed: ${[...each, ...more].join(', ')}`]);
+}
+
 /** Returns the result as text for people. */
 export function verifyText(verdict: Verdict): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, samples } = verdict;
@@ -58,6 +71,7 @@ export function verifyText(verdict: Verdict): string {
     ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', describeDifferences(differences) || 'none'],
     ...repairedRows(verdict),
+    ...closedRows(verdict),
   ];
   // Documents that were written between the two scans are rechecked one by one. Without this row, two unequal counts
   // would seem to contradict the verdict.

@@ -38,6 +38,8 @@ export interface Verdict {
     /** The ids of some of the deleted documents, as JSON texts. */
     readonly deletedIds: readonly string[];
   };
+  /** The dead letters that `verify --repair` has closed; absent: none. */
+  readonly closedLetters?: ClosedLetters;
   readonly inFlight: number;
   /** How many documents of each side have an integer beyond 2^53; absent: none, or not compared. */
   readonly longIntegers?: DocumentCounts;
@@ -52,6 +54,17 @@ export interface Verdict {
   /** Why nothing was proven, for example changes that are not replicated yet. */
   readonly waitsFor: string | null;
   readonly details: Details;
+}
+
+/** Dead letters that were closed: how many, and the first of them with what became of their documents. */
+export interface ClosedLetters {
+  readonly closed: number;
+  readonly named: ReadonlyArray<{
+    readonly number: number;
+    readonly id: unknown;
+    readonly sourceKey: unknown;
+    readonly became: 'moved' | 'gone' | 'changed';
+  }>;
 }
 
 /** The first documents of each list, few enough for memory. */

@@ -10,8 +10,9 @@ import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Verdict } from '../verify/verdict.ts';
+import type { ClosedLetters, Verdict } from '../verify/verdict.ts';
 import type { VerifyParts, VerifyProgress } from '../verify/verify.ts';
+import { closedOf, notClosed, type LetterNumbers } from './closed-letters.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
 /**
@@ -54,7 +55,9 @@ export async function compareAndRepair(
     ru.target += found.ru.target;
     return { ...found, ru: { ...ru }, durationMs: clock.monotonicMs() - beganAtMs };
   };
-  const swept = unsweptIn(parts);
+  const { swept, openLetters, letters } = begin(parts);
+  // The tail would look at the letters later, and perhaps after a short comparison.
+  if (openLetters > 0) await run('catch-up', { ...parts, command: 'verify --repair' });
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
   // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
@@ -80,7 +83,12 @@ export async function compareAndRepair(
     verdict = await compareWhileTailing(extent);
   }
   if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);
-  return hasRepaired ? { ...verdict, repaired } : verdict;
+  const closedLetters = closedIn(parts, letters);
+  return {
+    ...verdict,
+    ...(hasRepaired ? { repaired } : {}),
+    ...(closedLetters === undefined ? {} : { closedLetters }),
+  };
 }
 
 /** Returns the progress of a comparison during which no `cosmig tail` can run, because this process replicates. */
@@ -108,13 +116,27 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
   });
 }
 
-/**
- * Returns the leases whose feed has lost deletes or renames. Opens the ledger for writing, since opening it also migrates
- * the ledger of an older cosmig.
- */
-function unsweptIn({ spec, clock }: RunParts): readonly Lease[] {
+interface Beginning {
+  /** The leases whose feed has lost deletes or renames. */
+  readonly swept: readonly Lease[];
+  readonly openLetters: number;
+  /** The letters that may be closed meanwhile. */
+  readonly letters: LetterNumbers;
+}
+
+/** Opens the ledger for writing, since opening it also migrates the ledger of an older cosmig. */
+function begin({ spec, clock }: RunParts): Beginning {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
-  return ledger.leases.live().filter(({ sweepPending }) => sweepPending);
+  return {
+    swept: ledger.leases.live().filter(({ sweepPending }) => sweepPending),
+    openLetters: ledger.letters.openCount(),
+    letters: notClosed(ledger),
+  };
+}
+
+function closedIn({ spec }: RunParts, before: LetterNumbers): ClosedLetters | undefined {
+  using ledger = Ledger.openReadonly(spec.ledger);
+  return closedOf(ledger, before);
 }
 
 /**

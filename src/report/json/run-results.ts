@@ -216,6 +216,23 @@ export const VERIFY_RESULT = is.object({
       'documents that the repairs have written and deleted; absent: nothing was repaired',
     ),
   ),
+  closedLetters: is.optional(
+    is.object(
+      {
+        closed: is.whole(),
+        named: is.list(
+          is.object({
+            number: is.whole('number of the dead letter'),
+            id: is.anything('id of the document'),
+            sourceKey: is.anything('levels of its source key'),
+            became: is.oneOf(['moved', 'gone', 'changed'], 'what became of the document'),
+          }),
+          'some of them',
+        ),
+      },
+      'dead letters that --repair has closed; absent: none',
+    ),
+  ),
   inFlight: is.whole('differences that may still be replicated'),
   longIntegers: is.optional(
     is.object(

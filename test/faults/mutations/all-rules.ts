@@ -5,6 +5,7 @@ import { CUTOVER_RULES } from './cutover-rules.ts';
 import { DOCUMENT_RULES } from './document-rules.ts';
 import { ENGINE_RULES, REPAIR_RULES } from './engine-rules.ts';
 import { LEDGER_RULES } from './ledger-rules.ts';
+import { LETTER_RULES } from './letter-rules.ts';
 import { LOAD_RULES } from './load-rules.ts';
 import { MODEL_RULES } from './model-rules.ts';
 import { NETWORK_RULES } from './network-rules.ts';
@@ -25,6 +26,7 @@ export const TESTED: readonly Rule[] = [
   ...ADOPTION_RULES,
   ...REPAIR_RULES,
   ...TURN_RULES,
+  ...LETTER_RULES,
 ];
 
 /** The rules of the model, and others of the engine, each with a story that must fail. */
