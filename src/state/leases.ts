@@ -181,12 +181,15 @@ export class LeaseStore {
 
   /** Changes a lease and returns it. `sweepPending: true` counts as one more miss. Durable. */
   change(lease: number, change: LeaseChange): Lease {
-    return this.#transactions.durable(() => {
-      const before = this.get(lease);
-      const misses = before.misses + (change.sweepPending === true ? 1 : 0);
-      this.#sql.update.run(columnsOf({ ...before, ...change, misses }));
-      return this.get(lease);
-    });
+    return this.#transactions.durable(() => this.#change(lease, change));
+  }
+
+  /**
+   * Ends the copy of a range at its anchor, and returns the lease, whose tail may begin. Like a COMMIT it becomes durable with
+   * the next durable transaction: after a power cut the range continues from its position and reaches the anchor again.
+   */
+  endCopy(lease: number, copiedLsn: number | null): Lease {
+    return this.#transactions.run(() => this.#change(lease, { phase: 'tail', copiedLsn }));
   }
 
   /** Moves a position. Called inside a COMMIT of units.ts; opens no transaction. */
@@ -195,6 +198,13 @@ export class LeaseStore {
     const statement = feed === 'LV' ? this.#sql.moveLv : this.#sql.moveAvad;
     const { changes } = statement.run({ lease, position, documents, misses: misses ? 1 : 0 });
     assert(changes === 1, `the lease ${lease} that moves is being read`);
+  }
+
+  #change(lease: number, change: LeaseChange): Lease {
+    const before = this.get(lease);
+    const misses = before.misses + (change.sweepPending === true ? 1 : 0);
+    this.#sql.update.run(columnsOf({ ...before, ...change, misses }));
+    return this.get(lease);
   }
 
   #insert(lease: NewLease): number {

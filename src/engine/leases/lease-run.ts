@@ -41,7 +41,7 @@ export class LeaseRun {
       if (end === 're-anchored') continue;
       if (end !== 'anchor-reached') return;
       const copiedLsn = lsnOf(tokenOf(this.#context.sourceSide, this.#lease.rangeId)) ?? null;
-      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', copiedLsn });
+      this.#lease = this.#context.ledger.leases.endCopy(this.#lease.number, copiedLsn);
       this.#progress.phase = 'tail';
       this.#context.points.reach('anchor-reached');
       // The tail needs an index over all copied documents, which is built when every range has reached its anchor.

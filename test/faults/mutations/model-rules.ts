@@ -135,7 +135,7 @@ const EDITS: Readonly<Record<Mutation, readonly Edit[]>> = {
     },
     {
       file: LEASE,
-      find: "      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail', copiedLsn });\n",
+      find: '      this.#lease = this.#context.ledger.leases.endCopy(this.#lease.number, copiedLsn);\n',
       replace: `      const range = this.#context.sourceSide.ranges.partOf(this.#lease);
       const late = phase === 'copy' && this.#context.deletes === 'avad'
         ? { avadPosition: (await endOf(this.#context, { mode: 'all-versions', range }, this.#runs.reading)).page.position.etag }

@@ -211,6 +211,19 @@ describe('change mark', () => {
     expect(later.missed()).toBeNull();
   });
 
+  test('a power cut after the end of a range -> the range is copied on, and nothing counts as lost', () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const { ledger } = filled(path);
+    execIn(path, 'PRAGMA wal_checkpoint(PASSIVE)');
+    expect(ledger.leases.endCopy(1, 7)).toMatchObject({ phase: 'tail', copiedLsn: 7 });
+    const copy = copyAll(path);
+    ledger.close();
+    rmSync(`${copy}-wal`);
+    using without = openLedger(copy);
+    expect(without.leases.get(1)).toMatchObject({ phase: 'copy', copiedLsn: null });
+    expect(without.missed()).toBeNull();
+  });
+
   test('only the database of a killed run was copied -> known, until it is noted', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     const { ledger } = filled(path);
