@@ -75,12 +75,23 @@ function cloneOfHead(): string {
   return folder;
 }
 
+const KERNEL = 'dist/documents/kernel.wasm';
+
+/** Compiles the kernel of a clone, as `npm run build` does. */
+function compileKernel(folder: string): void {
+  const asc = join(folder, 'node_modules/assemblyscript/bin/asc.js');
+  execFileSync(process.execPath, [asc, '--config', 'wasm/asconfig.json'], { cwd: folder });
+}
+
 /** Does something in the clone without a rule. */
 function without<T>({ edits }: Pick<Rule, 'edits'>, body: (folder: string) => T): T {
   const folder = cloneOfHead();
-  const texts = new Map(edits.map(({ file }) => [file, readFileSync(join(folder, file))]));
+  const isInKernel = edits.some(({ file }) => file.startsWith('wasm/'));
+  const files = [...edits.map(({ file }) => file), ...(isInKernel ? [KERNEL] : [])];
+  const texts = new Map(files.map((file) => [file, readFileSync(join(folder, file))]));
   try {
     for (const edit of edits) apply(folder, edit);
+    if (isInKernel) compileKernel(folder);
     return body(folder);
   } finally {
     for (const [file, text] of texts) writeFileSync(join(folder, file), text);

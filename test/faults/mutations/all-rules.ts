@@ -4,6 +4,7 @@ import { ADOPTION_RULES } from './adoption-rules.ts';
 import { CUTOVER_RULES } from './cutover-rules.ts';
 import { DOCUMENT_RULES } from './document-rules.ts';
 import { ENGINE_RULES, REPAIR_RULES } from './engine-rules.ts';
+import { KERNEL_RULES } from './kernel-rules.ts';
 import { LEDGER_RULES } from './ledger-rules.ts';
 import { LETTER_RULES } from './letter-rules.ts';
 import { LOAD_RULES } from './load-rules.ts';
@@ -17,6 +18,7 @@ import { VERIFY_RULES } from './verify-rules.ts';
 /** Rules that the engine in the world of the model does not meet. */
 export const TESTED: readonly Rule[] = [
   ...DOCUMENT_RULES,
+  ...KERNEL_RULES,
   ...VERIFY_RULES,
   ...CUTOVER_RULES,
   ...LEDGER_RULES,
