@@ -1,12 +1,13 @@
 /**
  * Measures one way to copy, in a process that does nothing else. `node copy-client.js WAY ENDPOINT KEY N...` copies N
  * documents for each N, and prints the measurement of each copy as a line of JSON. `cosmig/R` copies from R ranges into
- * as many.
+ * as many, and `cosmig/R/B` documents of B bytes.
  */
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
 import { statSync } from 'node:fs';
 import { run } from '../src/engine/run.ts';
 import { withLedger } from './client-parts.ts';
+import { DOCUMENT_BYTES } from './documents.ts';
 import { FloorConnection, FloorSigner, type FloorReply, type FloorRequest } from './floor-client.ts';
 
 /** The measurement of one copy or comparison. */
@@ -29,6 +30,8 @@ interface Target {
   readonly key: string;
   /** How many ranges source and target have; by default eight. */
   readonly ranges?: number | undefined;
+  /** The size of a document; 1 KB by default. */
+  readonly sizeBytes?: number | undefined;
 }
 
 type Copy = (
@@ -178,10 +181,10 @@ function feedLines(range: number, etag: string): string {
 
 /** Runs the whole `copy` command: preflight, ledger, intents, commits, load control and index. */
 async function copyWithCosmig(
-  { endpoint, key, ranges = RANGES }: Target,
+  { endpoint, key, ranges = RANGES, sizeBytes = DOCUMENT_BYTES }: Target,
   documents: number,
 ): Promise<{ readonly ledgerBytes: number }> {
-  const places = { source: `source-${documents}-in-${ranges}`, target: `target-${ranges}` };
+  const places = { source: `source-${documents}-in-${ranges}-of-${sizeBytes}`, target: `target-${ranges}` };
   return withLedger({ endpoint, key, ...places }, async (parts) => {
     const never = new AbortController().signal;
     const snapshot = await run('copy', { ...parts, drain: never, abort: never, onSnapshot: () => {} });
@@ -215,8 +218,8 @@ async function measure(copy: Copy, target: Target, documents: number): Promise<T
 }
 
 const [words = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
-const [way = '', ranges] = words.split('/');
-const target = { endpoint, key, ...(ranges === undefined ? {} : { ranges: Number(ranges) }) };
+const [way = '', ranges = RANGES, sizeBytes = DOCUMENT_BYTES] = words.split('/');
+const target = { endpoint, key, ranges: Number(ranges), sizeBytes: Number(sizeBytes) };
 for (const count of counts) {
   const took = await measure(WAYS[way as Way], target, Number(count));
   process.stdout.write(`${JSON.stringify(took)}\n`);

@@ -162,7 +162,7 @@ function smallOf(small: readonly Measured[], large: Measured): Result {
 /** Copies in one way, in a process of its own on the core of the benchmark. Returns a measurement for each count. */
 export async function copyIn(
   setting: Setting,
-  way: Way | `cosmig/${number}`,
+  way: Way | `cosmig/${number}` | `cosmig/${number}/${number}`,
   counts: readonly number[],
 ): Promise<Measured[]> {
   const { service } = setting;

@@ -13,33 +13,53 @@ const DEVICES = 10_000;
 const ID = '6f9619ff-8b86-4d01-b42d-00cf########';
 const DEVICE = 'device-@@@@@@';
 
-/** Returns a document of the application as JSON, with marks in the places of the id and the device. */
-export function documentTemplate(): string {
-  const properties = {
-    id: ID,
-    deviceId: DEVICE,
-    tenantId: 'tenant-0042',
-    type: 'reading',
-    createdAt: '2026-01-31T12:34:56.789Z',
-    status: 'active',
-    firmware: '4.18.2',
-    temperature: 21.375,
-    humidity: 0.4821,
-    pressureHpa: 1013.25,
-    batteryPercent: 87,
-    online: true,
-    errorCode: null,
-    location: { latitude: 52.520008, longitude: 13.404954, accuracyM: 12.5, floor: 3 },
-    tags: ['indoor', 'floor-3', 'calibrated', 'battery'],
-    owner: { name: 'Zoë Müller', email: 'zoe.mueller@example.com', team: 'facilities' },
-    network: { ssid: 'plant-7', rssiDbm: -61, ip: '10.20.30.40', retries: 2 },
-    readings: [21.25, 21.31, 21.375, 21.4, 21.38, 21.36],
-    checksum: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-    schemaVersion: 7,
-    notes: '',
-  };
-  const missing = DOCUMENT_BYTES - Buffer.byteLength(JSON.stringify(properties));
-  return JSON.stringify({ ...properties, notes: 'lorem ipsum '.repeat(100).slice(0, missing) });
+/** Properties of every document. */
+const FIRST = {
+  id: ID,
+  deviceId: DEVICE,
+  tenantId: 'tenant-0042',
+  type: 'reading',
+  createdAt: '2026-01-31T12:34:56.789Z',
+  status: 'active',
+};
+
+/** Properties of documents of at least 1 KB. */
+const MORE = {
+  firmware: '4.18.2',
+  temperature: 21.375,
+  humidity: 0.4821,
+  pressureHpa: 1013.25,
+  batteryPercent: 87,
+  online: true,
+  errorCode: null,
+  location: { latitude: 52.520008, longitude: 13.404954, accuracyM: 12.5, floor: 3 },
+  tags: ['indoor', 'floor-3', 'calibrated', 'battery'],
+  owner: { name: 'Zoë Müller', email: 'zoe.mueller@example.com', team: 'facilities' },
+  network: { ssid: 'plant-7', rssiDbm: -61, ip: '10.20.30.40', retries: 2 },
+  readings: [21.25, 21.31, 21.375, 21.4, 21.38, 21.36],
+  checksum: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  schemaVersion: 7,
+};
+/** An entry of the list that large documents have. */
+const EVENT = {
+  at: FIRST.createdAt,
+  location: MORE.location,
+  network: MORE.network,
+  readings: MORE.readings,
+};
+
+/**
+ * Returns a document of the application as JSON, with marks in the places of the id and the device. Small documents have
+ * fewer properties, large ones a list of objects.
+ */
+export function documentTemplate(sizeBytes = DOCUMENT_BYTES): string {
+  const properties = sizeBytes < DOCUMENT_BYTES ? FIRST : { ...FIRST, ...MORE };
+  const events: object[] = [];
+  const document = (notes: string): string =>
+    JSON.stringify({ ...properties, ...(events.length === 0 ? {} : { events }), notes });
+  const missing = (): number => sizeBytes - Buffer.byteLength(document(''));
+  while (missing() > DOCUMENT_BYTES) events.push(EVENT);
+  return document('lorem ipsum '.repeat(DOCUMENT_BYTES / 10).slice(0, missing()));
 }
 
 /** The body of one bulk request: creates, all for one physical range. */

@@ -1,7 +1,8 @@
 /**
  * A service that does nothing, quickly. It speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies,
  * so that a benchmark measures its client. Every database exists. A container `source-N` holds N documents of 1 KB,
- * keyed by /deviceId, in eight ranges; `source-N-in-R` in R ranges. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
+ * keyed by /deviceId, in eight ranges; `source-N-in-R` in R ranges, and `source-N-in-R-of-B`
+ * has documents of B bytes. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
  * /tenantId, has R ranges, and is always empty: documents written to it are discarded. `null-service.js FILE` serves
  * https, as Azure does, and writes its certificate to FILE; without FILE it serves http.
  */
@@ -12,8 +13,9 @@ import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { selfSignedCertificate } from '../src/emulator/http/certificate.ts';
 import { initialBounds } from '../src/epk/bounds.ts';
+import { DOCUMENT_BYTES } from './documents.ts';
 import { countOperations, Shape } from './null-batches.ts';
-import { documentsIn, FIRST_LSN, PAGE_DOCUMENTS, Pages, RANGES } from './null-pages.ts';
+import { documentsIn, FIRST_LSN, Pages, RANGES } from './null-pages.ts';
 
 /** The throughput of each container: more than any client can use, so that load control counts RU but never waits. */
 const CONTAINER_RU = 10_000_000;
@@ -26,10 +28,11 @@ interface Container {
   readonly keyPath: string;
   readonly documents: number;
   readonly ranges: number;
+  readonly pages: Pages;
 }
 
 const containers = new Map<string, Container>();
-const pages = new Pages();
+const pages = new Map<number, Pages>();
 const shape = new Shape();
 const replies: (Buffer | undefined)[] = [];
 /** How many batches were taken: the LSN of a range rises with each write, and with it the session token of a reply. */
@@ -39,7 +42,8 @@ let endpoint = '';
 function containerOf(name: string): Container | undefined {
   const known = containers.get(name);
   if (known !== undefined) return known;
-  const [, side, number, ranges = RANGES] = /^(source|target|moved)-(\d+)(?:-in-(\d+))?$/.exec(name) ?? [];
+  const [, side, number, ranges = RANGES, size = DOCUMENT_BYTES] =
+    /^(source|target|moved)-(\d+)(?:-in-(\d+))?(?:-of-(\d+))?$/.exec(name) ?? [];
   if (side === undefined) return undefined;
   const rid = createHash('md5').update(name).digest().subarray(0, 8);
   rid[4] = (rid[4] ?? 0) | 0x80; // this bit marks the _rid of a container
@@ -48,9 +52,15 @@ function containerOf(name: string): Container | undefined {
     side === 'target'
       ? { keyPath: '/tenantId', documents: 0, ranges: count }
       : { keyPath: side === 'source' ? '/deviceId' : '/tenantId', documents: count, ranges: Number(ranges) };
-  const made = { ...container, name, rid: rid.toString('base64') };
+  const made = { ...container, name, rid: rid.toString('base64'), pages: pagesOf(Number(size)) };
   containers.set(name, made);
   return made;
+}
+
+function pagesOf(sizeBytes: number): Pages {
+  const known = pages.get(sizeBytes) ?? new Pages(sizeBytes);
+  pages.set(sizeBytes, known);
+  return known;
 }
 
 function header(request: IncomingMessage, name: string): string | undefined {
@@ -155,7 +165,8 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
   const first = condition === '*' ? held : Number(condition.slice(1, -1));
   const asked = Number(header(request, 'x-ms-max-item-count') ?? 100);
   const left = Math.max(0, held - first);
-  const count = Math.min(asked > 0 ? asked : PAGE_DOCUMENTS, PAGE_DOCUMENTS, left);
+  const { documentsMax } = container.pages;
+  const count = Math.min(asked > 0 ? asked : documentsMax, documentsMax, left);
   const headers = {
     etag: `"${first + count}"`,
     'x-ms-session-token': `${range}:-1#${FIRST_LSN + held}`,
@@ -167,7 +178,7 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
     response.writeHead(304, headers).end();
     return;
   }
-  const { bytes, free } = pages.lend(part, first, count);
+  const { bytes, free } = container.pages.lend(part, first, count);
   response.writeHead(200, {
     ...headers,
     'content-type': 'application/json',

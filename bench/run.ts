@@ -19,6 +19,7 @@ import { benchPlan } from './plan.ts';
 import { benchRanges } from './ranges.ts';
 import { benchWatch } from './watch.ts';
 import { formatTable } from './report.ts';
+import { benchSizes } from './sizes.ts';
 import type { Result } from './report.ts';
 import { benchTail } from './tail.ts';
 import { benchVerify } from './verify.ts';
@@ -44,6 +45,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   emulator: benchEmulator,
   copy: benchCopy,
   ranges: benchRanges,
+  sizes: benchSizes,
   budget: benchBudget,
   metered: benchMetered,
   tail: benchTail,
