@@ -3,11 +3,13 @@
  * that ends it. `COSMIG_MODEL_RUNS` raises the number of journeys; `COSMIG_SEED` replays one.
  */
 import { expect, test } from 'vitest';
-import { draws } from '../../helpers/generated.ts';
+import { cheapDraws, draws } from '../../helpers/generated.ts';
 import { sized } from '../../helpers/nightly.ts';
 import { describeVoyage, explore, replay, shortest, travel } from './travel.ts';
 
-const RUNS = Number(process.env['COSMIG_MODEL_RUNS'] ?? draws(sized({ daily: 2_000, nightly: 100_000 })));
+const RUNS = Number(
+  process.env['COSMIG_MODEL_RUNS'] ?? cheapDraws(sized({ daily: 2_000, nightly: 100_000 })),
+);
 const SEED = process.env['COSMIG_SEED'];
 
 test(
