@@ -116,7 +116,7 @@ describe('run: refused', () => {
     expect(await copy()).toMatchObject({ code: 0 });
     const whole = readFileSync(ledger);
     const later = openDatabase({ path: ledger });
-    later.exec("INSERT INTO cosmig_schema VALUES (9, 'ledger', '0009_later.sql', 'x', 'now')");
+    later.exec("INSERT INTO cosmig_schema VALUES (999, 'ledger', '0999_later.sql', 'x', 'now')");
     later.pragma('journal_mode = DELETE');
     later.close();
     const newer = readFileSync(ledger);

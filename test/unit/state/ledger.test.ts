@@ -193,7 +193,7 @@ describe('ledger', () => {
     const newer = somePath();
     openLedger(newer).close();
     const later = openDatabase({ path: newer });
-    later.exec("INSERT INTO cosmig_schema VALUES (10, 'ledger', '0010_later.sql', 'x', 'now')");
+    later.exec("INSERT INTO cosmig_schema VALUES (999, 'ledger', '0999_later.sql', 'x', 'now')");
     later.close();
     expect(() => openLedger(newer)).toThrow(/newer than this cosmig/);
     expect(() => Ledger.openReadonly(newer)).toThrow(/newer than this cosmig/);
