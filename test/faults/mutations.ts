@@ -70,18 +70,13 @@ function cloneOfHead(): string {
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   execFileSync('git', ['clone', '--quiet', ROOT, folder]);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  // The kernel of the clone is compiled again where a rule is removed from it.
+  // A rule may be removed from the kernel, too.
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
   return folder;
 }
 
+/** The tests compile it where a source is newer (test/kernel.ts). */
 const KERNEL = 'dist/documents/kernel.wasm';
-
-/** Compiles the kernel of a clone, as `npm run build` does. */
-function compileKernel(folder: string): void {
-  const asc = join(folder, 'node_modules/assemblyscript/bin/asc.js');
-  execFileSync(process.execPath, [asc, '--config', 'wasm/asconfig.json'], { cwd: folder });
-}
 
 /** Does something in the clone without a rule. */
 function without<T>({ edits }: Pick<Rule, 'edits'>, body: (folder: string) => T): T {
@@ -91,7 +86,6 @@ function without<T>({ edits }: Pick<Rule, 'edits'>, body: (folder: string) => T)
   const texts = new Map(files.map((file) => [file, readFileSync(join(folder, file))]));
   try {
     for (const edit of edits) apply(folder, edit);
-    if (isInKernel) compileKernel(folder);
     return body(folder);
   } finally {
     for (const [file, text] of texts) writeFileSync(join(folder, file), text);
