@@ -1,4 +1,7 @@
-/** Opens viewers of a live page and reads what they receive: `node watch-viewers.js URL N`. Prints a line when all are open. */
+/**
+ * Opens viewers of a live page and reads what they receive: `node watch-viewers.js URL N`. Prints a line when all are
+ * open.
+ */
 import { request } from 'node:http';
 
 const [url = '', count = '0'] = process.argv.slice(2);

@@ -1,4 +1,7 @@
-/** Before the first test: compiles the kernel where one of its sources is newer. Tests load the one that is shipped, from dist. */
+/**
+ * Before the first test: compiles the kernel where one of its sources is newer. Tests load the one that is shipped,
+ * from dist.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';

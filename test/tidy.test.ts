@@ -64,6 +64,7 @@ const DIFFERENCES_OF_INSTANTS = [
 
 // execa, which we admire, has 243 lines in its largest file; beyond 400 a reader loses the point.
 const LINES_MAX = 400;
+const COMMENT_COLUMNS = 127;
 
 /** More files than fit on half a screen are not a room but a heap. */
 const FILES_MAX = 15;
@@ -292,6 +293,13 @@ describe('sources', () => {
       return !named || text.split('\n').length > LINES_MAX + 1 || !/^\/(?:\*\*|\/)/.test(text);
     });
     expect(wrong).toEqual([]);
+  });
+
+  test(`no line of a comment is longer than ${COMMENT_COLUMNS} columns`, () => {
+    const isLong = (line: string): boolean =>
+      line.length > COMMENT_COLUMNS && /^\s*(?:\/\/|\/\*\*|\*) /.test(line);
+    const long = [...sources, ...scripts].filter((file) => read(file).split('\n').some(isLong));
+    expect(long).toEqual([]);
   });
 
   test(`no folder of src or test has more than ${FILES_MAX} files`, () => {

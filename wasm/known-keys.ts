@@ -110,8 +110,8 @@ function firstKey(mark: u32): usize {
 }
 
 /**
- * Returns the number of the key of an input, a new number if the key is not known; -1: the key is not kept. `mark` is the first
- * word of the input's hash.
+ * Returns the number of the key of an input, a new number if the key is not known; -1: the key is not kept. `mark` is
+ * the first word of the input's hash.
  */
 export function findKey(mark: u32, input: usize, size: usize): i32 {
   const bucket = bucketOf(mark);

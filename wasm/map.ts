@@ -47,9 +47,9 @@ let lastKeyBytes: usize = 0;
 let keyNumber: i32 = -1;
 
 /**
- * Maps all rows up to the fence. Writes the numbers of the rows that the caller reads to `listAt`, segments to `outAt`, and the
- * list of segments to `partsAt`, with offsets from `outAt`. There must be space at `work` for 64 bytes and the texts of an
- * identity. Returns the end of the segments.
+ * Maps all rows up to the fence. Writes the numbers of the rows that the caller reads to `listAt`, segments to `outAt`,
+ * and the list of segments to `partsAt`, with offsets from `outAt`. There must be space at `work` for 64 bytes and the
+ * texts of an identity. Returns the end of the segments.
  */
 export function mapRows(
   askedAt: usize,

@@ -1,6 +1,6 @@
 /**
- * The parts of segments that two passes over rows write, in the layout of src/state/segments/segment.ts: the copy (pack.ts) and
- * the map of a filled target (map.ts).
+ * The parts of segments that two passes over rows write, in the layout of src/state/segments/segment.ts: the copy
+ * (pack.ts) and the map of a filled target (map.ts).
  */
 import { copyShort } from './rows';
 

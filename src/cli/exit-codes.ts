@@ -1,6 +1,6 @@
 /**
- * What each exit code means, and which of them a command can end with. The numbers come from the error classes in lib/errors.ts, so that help and reference
- * cannot differ from the program.
+ * What each exit code means, and which of them a command can end with. The numbers come from the error classes in
+ * lib/errors.ts, so that help and reference cannot differ from the program.
  */
 import {
   AfterCommitError,

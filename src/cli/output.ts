@@ -166,7 +166,10 @@ export class Output implements Reporter {
     return lines.map((line) => (line.startsWith(' ') ? line : this.#fit(line))).join('\n');
   }
 
-  /** Breaks a message between words to fit a terminal and the tables above it. A log gets it whole, and so does a command that is to be pasted. */
+  /**
+   * Breaks a message between words to fit a terminal and the tables above it. A log gets it whole, and so does a
+   * command that is to be pasted.
+   */
   #fit(text: string, indent = ''): string {
     const { isTTY, columns } = this.#options.stderr;
     if (isTTY !== true || columns === undefined || columns < COLUMNS_MIN || PASTED.test(text)) return text;

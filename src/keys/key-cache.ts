@@ -1,7 +1,7 @@
 /**
- * Caches computed keys, or what else is computed of the same values, by the bytes from which they are computed. Many documents share a tenant or a customer, and a
- * key is a pure function of these bytes. Invariant: a cached key was computed from exactly the same bytes; the size
- * of the cache is bounded.
+ * Caches computed keys, or what else is computed of the same values, by the bytes from which they are computed. Many
+ * documents share a tenant or a customer, and a key is a pure function of these bytes. Invariant: a cached key was
+ * computed from exactly the same bytes; the size of the cache is bounded.
  */
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';

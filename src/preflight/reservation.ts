@@ -1,9 +1,11 @@
 /**
- * The reservation: one small document in the target that says which ledger a new migration belongs to. Two copies that begin at
- * the same moment both find the target empty; only one of them can create this document, and the other is refused.
+ * The reservation: one small document in the target that says which ledger a new migration belongs to. Two copies that
+ * begin at the same moment both find the target empty; only one of them can create this document, and the other is
+ * refused.
  *
- * Invariant: the reservation is there before the target is found empty for the last time, and until the copy has ended. A later
- * copy finds either the reservation, or the copied documents. Only the ledger that the reservation names removes it.
+ * Invariant: the reservation is there before the target is found empty for the last time, and until the copy has ended.
+ * A later copy finds either the reservation, or the copied documents. Only the ledger that the reservation names
+ * removes it.
  */
 import type { OperationReply } from '../cosmos/bulk/batch-request.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';

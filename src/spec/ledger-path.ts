@@ -8,7 +8,10 @@ import type { ContainerName } from './input/values.ts';
  */
 const NAME_MAX = 80;
 
-/** Returns the default path: `.cosmig/shop.orders--shop.orders-by-tenant.db`, or `.cosmig/shop.orders.db` before there is a target. */
+/**
+ * Returns the default path: `.cosmig/shop.orders--shop.orders-by-tenant.db`, or `.cosmig/shop.orders.db` before there
+ * is a target.
+ */
 export function defaultLedger(source: ContainerName, target?: ContainerName): string {
   return `.cosmig/${safeName(source)}${target === undefined ? '' : `--${safeName(target)}`}.db`;
 }

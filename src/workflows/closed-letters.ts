@@ -20,7 +20,10 @@ export function notClosed({ letters }: Pick<Ledger, 'letters'>): LetterNumbers {
   return found;
 }
 
-/** Returns those of the letters that were closed since; undefined: none. Their times do not show that: they are to the second. */
+/**
+ * Returns those of the letters that were closed since; undefined: none. Their times do not show that: they are to the
+ * second.
+ */
 export function closedOf({ letters, rows }: Ledger, before: LetterNumbers): ClosedLetters | undefined {
   let closed = 0;
   const named: Array<ClosedLetters['named'][number]> = [];

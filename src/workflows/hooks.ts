@@ -1,8 +1,8 @@
 /**
- * Runs the commands of the operator: --on-fence, --on-commit and --on-abort of a cutover, and --notify-command. Invariants: the
- * environment variables of a command name the migration and hold no secret of cosmig, the output of a command goes
- * where messages go, a failed command becomes an error that names the exit code, and stopping a command stops every
- * process that it has started.
+ * Runs the commands of the operator: --on-fence, --on-commit and --on-abort of a cutover, and --notify-command.
+ * Invariants: the environment variables of a command name the migration and hold no secret of cosmig, the output of a
+ * command goes where messages go, a failed command becomes an error that names the exit code, and stopping a command
+ * stops every process that it has started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

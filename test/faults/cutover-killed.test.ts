@@ -1,8 +1,9 @@
 /**
- * Proofs and cutovers that are killed, from seeds: an application writes, tail, verify and cutover with its hooks are real
- * processes that end by SIGKILL at every step of the state machine, around each line of the journal, in hooks and at
- * random. Invariant: whenever the journal says "committed", both sides hold the same and the application no longer writes to the source;
- * and after every death the command that status names leads on. `npm run torture -- --cutover` goes on for hours.
+ * Proofs and cutovers that are killed, from seeds: an application writes, tail, verify and cutover with its hooks are
+ * real processes that end by SIGKILL at every step of the state machine, around each line of the journal, in hooks and
+ * at random. Invariant: whenever the journal says "committed", both sides hold the same and the application no longer
+ * writes to the source; and after every death the command that status names leads on. `npm run torture -- --cutover`
+ * goes on for hours.
  */
 import { describe, expect, test } from 'vitest';
 import { runCutovers } from './harness/cutover/run.ts';

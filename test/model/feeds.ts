@@ -1,6 +1,6 @@
 /**
- * Owns what the two change feeds show of a source. LV: the newest version of what exists, and nothing
- * of what does not. AVAD: every version; of a delete only the identity; of a rename only the new id. A page ends between LSNs, never
+ * Owns what the two change feeds show of a source. LV: the newest version of what exists, and nothing of what does not.
+ * AVAD: every version; of a delete only the identity; of a rename only the new id. A page ends between LSNs, never
  * within one, and an empty page (304) proves nothing but what its replica had seen.
  */
 import { placeOf, type Identity, type Source, type Version } from './source.ts';

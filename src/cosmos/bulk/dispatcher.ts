@@ -10,9 +10,9 @@
  *   abort -> waiting operations end as not done, those in flight as ambiguous; run() throws the reason
  *
  * Invariant: every operation that was added ends exactly once; a write without a known outcome ends as ambiguous and is
- * never sent again; no range waits for another longer than it takes to fill a batch, and `waits` gives the reason of every wait. A throttled range rests as
- * long as the range limit says; a range in other trouble as long as its patience says. The sequencer admits one
- * operation at a time for each document.
+ * never sent again; no range waits for another longer than it takes to fill a batch, and `waits` gives the reason of
+ * every wait. A throttled range rests as long as the range limit says; a range in other trouble as long as its patience
+ * says. The sequencer admits one operation at a time for each document.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChildSignal, orAborted } from '../../lib/abort.ts';

@@ -48,7 +48,10 @@ export type PassStart = StartedAt & Partial<Pick<ReadPart, 'fenceLsn'>>;
 export interface Taken {
   /** The number of documents on the page up to the fence. */
   readonly documents: number;
-  /** Whether the page reaches the fence, so that reading is complete: it has documents beyond it, or the last one before it. */
+  /**
+   * Whether the page reaches the fence, so that reading is complete: it has documents beyond it, or the last one before
+   * it.
+   */
   readonly isBeyond: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The loops of an index build in the kernel (wasm/index.ts). Each build has a kernel with memory of its own; the next build gets
- * the same one, unless the garbage collector has freed it meanwhile. Of the memory for collected entries, the system provides
- * only what is used. Invariant: a kernel belongs to one build at a time.
+ * The loops of an index build in the kernel (wasm/index.ts). Each build has a kernel with memory of its own; the next
+ * build gets the same one, unless the garbage collector has freed it meanwhile. Of the memory for collected entries,
+ * the system provides only what is used. Invariant: a kernel belongs to one build at a time.
  */
 import { assert } from '../../lib/assert.ts';
 import { align, FREE_AT, growTo, instantiate, PADDING_BYTES } from './instance.ts';

@@ -86,7 +86,10 @@ export class CopyPage {
     else for (const operation of run.operations()) dispatcher.add(operation);
   }
 
-  /** Takes the locks of a document, and sends its create. If it has to wait for them, or may have a row, it is perhaps not new. */
+  /**
+   * Takes the locks of a document, and sends its create. If it has to wait for them, or may have a row, it is perhaps
+   * not new.
+   */
   #sendAlone(entry: number): void {
     const { context, copied } = this.#parts;
     const operation = copied.operation(entry, this);

@@ -40,7 +40,8 @@ export class PlainRows {
   readonly #ranges: Parts['ranges'];
   /** The ranges in which the keys were looked up. */
   #list: LiveRanges['list'];
-  // By the numbers of the keys. They are not in one object for each key, since each row would wait for the memory of its object.
+  // By the numbers of the keys. They are not in one object for each key, since each row would wait for the memory of
+  // its object.
   readonly #rangeOfKey = new Int32Array(KEYS_MAX).fill(NEW);
   readonly #effectiveKeys: string[] = [];
   /** The plain rows of the page, by the index of their range. */

@@ -11,8 +11,8 @@
  * settles the rest. A document is settled with all of its claims at once, whichever units they belong to.
  *
  * The names of all documents in doubt are in memory at once. These documents are those of the pages in flight, whose
- * bytes `LeaseRuns.budget` limits. Even an empty document has 230 bytes on the wire, so with up to 256 ranges there are at most
- * 36,000 documents in doubt.
+ * bytes `LeaseRuns.budget` limits. Even an empty document has 230 bytes on the wire, so with up to 256 ranges there are
+ * at most 36,000 documents in doubt.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { abortReason } from '../../lib/abort.ts';

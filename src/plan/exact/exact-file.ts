@@ -1,7 +1,8 @@
 /**
- * The file of `cosmig plan --exact`, next to the plan file. It consists of chunks; a chunk has one section for the addresses of
- * documents, and one for each candidate and for each of its unique keys. Invariant: only chunks that the plan file has
- * recorded are read, and bytes after the last of them are overwritten, so a crash in the middle of a chunk loses nothing.
+ * The file of `cosmig plan --exact`, next to the plan file. It consists of chunks; a chunk has one section for the
+ * addresses of documents, and one for each candidate and for each of its unique keys. Invariant: only chunks that the
+ * plan file has recorded are read, and bytes after the last of them are overwritten, so a crash in the middle of a
+ * chunk loses nothing.
  */
 import {
   closeSync,

@@ -26,7 +26,10 @@ export interface GrowthParts {
   readonly dataBytes: number;
   /** What the service stores for all documents: data and index. */
   readonly storedBytes: number;
-  /** The biggest values: bytes of their documents that were read, and of those that were created in the last `recentSeconds`. */
+  /**
+   * The biggest values: bytes of their documents that were read, and of those that were created in the last
+   * `recentSeconds`.
+   */
   readonly values: ReadonlyArray<{
     readonly value: string;
     readonly bytes: number;

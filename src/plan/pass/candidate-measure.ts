@@ -1,7 +1,7 @@
 /**
- * Measures one candidate over the rows of pages, whose keys the kernel has computed. A row that it could not read is read
- * by the code that would move the document, so a plan and a migration cannot disagree. Invariant: a saved measure that is read again continues as if it had not
- * been interrupted.
+ * Measures one candidate over the rows of pages, whose keys the kernel has computed. A row that it could not read is
+ * read by the code that would move the document, so a plan and a migration cannot disagree. Invariant: a saved measure
+ * that is read again continues as if it had not been interrupted.
  */
 import type { PageScan } from '../../documents/page-scan.ts';
 import { decodeText } from '../../documents/scalar.ts';

@@ -7,7 +7,10 @@ import { assert } from '../../lib/assert.ts';
 import { HashTable } from './hash-table.ts';
 import { sampledCount, type Bounded } from './estimate.ts';
 
-/** The most values that are kept. A full sample of this size estimates the number of values within 0.4 to 0.6 % (one sigma). */
+/**
+ * The most values that are kept. A full sample of this size estimates the number of values within 0.4 to 0.6 % (one
+ * sigma).
+ */
 const VALUES_MAX = 65_536;
 /** Hashes are compared by their first word, so the threshold of a sample of everything is one more than any word. */
 const EVERYTHING = 2 ** 32;

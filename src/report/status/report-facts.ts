@@ -1,6 +1,7 @@
 /**
- * What only the report of `cosmig status` shows: how documents and RU are spread over the partitions of both sides,
- * the whole story of the last cutover, and what the operator has left out. The live page would read it every second for nothing.
+ * What only the report of `cosmig status` shows: how documents and RU are spread over the partitions of both sides, the
+ * whole story of the last cutover, and what the operator has left out. The live page would read it every second for
+ * nothing.
  */
 import type { Letter } from '../../state/dead-letters.ts';
 import type { JournalEntry } from '../../state/journal.ts';

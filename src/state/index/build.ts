@@ -6,8 +6,9 @@
  *   done      the last run is the index
  *
  * The kernel sorts and merges (documents/kernel/index-kernel.ts). A step takes a few milliseconds and at most one
- * transaction, so that the event loop stays responsive. Invariant: a crash loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in
- * the transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
+ * transaction, so that the event loop stays responsive. Invariant: a crash loses only what is in memory. The progress
+ * is written together with the runs, and a merged block is deleted in the transaction that writes its entries
+ * elsewhere. Memory does not grow with the number of documents.
  */
 import {
   CURSORS_MAX,

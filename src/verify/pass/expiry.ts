@@ -40,8 +40,9 @@ export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
 }
 
 /**
- * Returns when a target document expires, in seconds since the epoch; undefined: never. `defaultTtl` is that of the target container. If time to live is switched off there, the instant is the one at which
- * the document would expire: the cutover may switch it on, and the difference of the settings is reported.
+ * Returns when a target document expires, in seconds since the epoch; undefined: never. `defaultTtl` is that of the
+ * target container. If time to live is switched off there, the instant is the one at which the document would expire:
+ * the cutover may switch it on, and the difference of the settings is reported.
  */
 export function targetExpiry(scan: PageScan, row: number, defaultTtl: number | null): number | undefined {
   return expiryOf(scan, row, defaultTtl ?? OFF);

@@ -1,6 +1,6 @@
 /**
- * Validates a value against the part of JSON Schema that src/report/json/schema.ts writes. Stricter than the standard in one point:
- * a member that the schema does not name is a fault, so that no output is left undocumented.
+ * Validates a value against the part of JSON Schema that src/report/json/schema.ts writes. Stricter than the standard
+ * in one point: a member that the schema does not name is a fault, so that no output is left undocumented.
  */
 
 type Json = Readonly<Record<string, unknown>>;

@@ -23,8 +23,9 @@ export interface Placing {
 }
 
 /**
- * Puts a version into its slot, and returns the etag of the copy. A copy of ours that is found there is replaced without asking which is
- * newer: whatever the source has beyond this version has an event of its own, and that one is not done.
+ * Puts a version into its slot, and returns the etag of the copy. A copy of ours that is found there is replaced
+ * without asking which is newer: whatever the source has beyond this version has an event of its own, and that one is
+ * not done.
  */
 export function* put(placing: Placing): Steps<number | Reason> {
   const { process, page, id, slot, version, row } = placing;

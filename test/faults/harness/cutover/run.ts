@@ -1,7 +1,7 @@
 /**
  * One fault run of a cutover, from its seed: an application writes, and tail, verify and cutover are killed and begun
- * again until the journal says "committed". Invariants: whenever it says so, the application no longer writes to the source, and the
- * oracle finds both sides equal; after every death the command that status names leads on.
+ * again until the journal says "committed". Invariants: whenever it says so, the application no longer writes to the
+ * source, and the oracle finds both sides equal; after every death the command that status names leads on.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * The kernel maps the plain documents of a filled target: a second implementation of what is made of a document value by value.
- * Both read the same pages here, and have to agree on every byte.
+ * The kernel maps the plain documents of a filled target: a second implementation of what is made of a document value
+ * by value. Both read the same pages here, and have to agree on every byte.
  */
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
