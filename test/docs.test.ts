@@ -22,7 +22,13 @@ const docs = readDocs();
 const blocks = docs.flatMap((doc) => doc.blocks);
 
 /** Of npm, and of our own `npm run bench`. */
-const FLAGS_OF_OTHERS = ['--allow-scripts', '--default-consistency-level', '--documents', '--http'];
+const FLAGS_OF_OTHERS = [
+  '--allow-scripts',
+  '--default-consistency-level',
+  '--documents',
+  '--foreground-scripts',
+  '--http',
+];
 /** Given to hooks. */
 const HOOK_VARIABLES = [
   'COSMIG_MIGRATION',

@@ -74,12 +74,12 @@ describe('what refusals say', () => {
 });
 
 describe('what texts name', () => {
-  /** Flags of other programs: the Azure CLI, and Node. */
+  /** Flags of other programs: the Azure CLI, npm, and Node. */
   const FOREIGN = new Set(
     (
       'account-name analytical-storage-ttl body cep conflict-resolution-policy database-name full-text-policy idx ' +
       'max-throughput method name partition-key-path partition-key-version resource-group throughput unique-key-policy url ' +
-      'vector-embeddings semi-space-growth-factor default-consistency-level'
+      'vector-embeddings foreground-scripts semi-space-growth-factor default-consistency-level'
     ).split(' '),
   );
   /** Words that follow the name of the program where it is talked about. */

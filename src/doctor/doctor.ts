@@ -28,7 +28,7 @@ import {
   refuseSame,
 } from '../preflight/refusals.ts';
 import { Reservation } from '../preflight/reservation.ts';
-import { checkBegun } from '../preflight/begun.ts';
+import { checkBegun, orMissing } from '../preflight/begun.ts';
 import { checkCreation } from '../cosmos/container/create.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -183,6 +183,7 @@ async function containerOf(
   const text = `${name.database}/${name.container}`;
   const facts = await readContainer(account, name, inspectionCall(parts));
   if (facts === undefined) {
+    if (side === 'target' && parts.hasBegun) orMissing(null, parts);
     if (side === 'source' || spec.creation.kind === 'none') {
       const hint = side === 'source' ? SOURCE_HINT : CREATE_HINT;
       const missing = { side, account, address, hint, hasBegun: parts.hasBegun };

@@ -20,6 +20,7 @@ const SAMPLE_MAX = 500;
 
 /** The findings of a small sample. How many values a key has, and how large they are, needs a larger one. */
 const SEEN_IN_FEW: ReadonlySet<Warning['kind']> = new Set([
+  'same-key',
   'no-key',
   'most-lack-key',
   'most-refused',

@@ -4,6 +4,7 @@
  * Settings that can never work are refused in refusals.ts.
  */
 import { formatCount } from '../lib/counting.ts';
+import { KEY_BYTES_ALERT, KEY_BYTES_MAX } from '../cosmos/container/large-keys.ts';
 import type { SettingDifference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -14,6 +15,7 @@ import type { SourceSample } from './sample.ts';
 export interface Warning {
   /** The kind of the warning. Scripts may rely on these names. */
   readonly kind:
+    | 'same-key'
     | 'no-key'
     | 'most-lack-key'
     | 'most-refused'
@@ -48,12 +50,25 @@ const HANDFUL = 10;
 /** A key with fewer than HANDFUL values is reported if each value has at least this many documents, on average. */
 const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
 const GB = 1024 ** 3;
-/** The service's limit for the documents of one key value, and the size at which it advises an alarm (fact SVC-9). */
-const VALUE_BYTES_MAX = 20 * GB;
-const VALUE_BYTES_ALARM = 14 * GB;
 
 export function warningsOf(parts: FindingParts): readonly Warning[] {
-  return [...keyWarnings(parts), ...settingWarnings(parts)];
+  return [...sameKeyWarnings(parts), ...keyWarnings(parts), ...settingWarnings(parts)];
+}
+
+/** A copy under the same key is rarely meant, except from the old hash of keys to the present one. */
+function* sameKeyWarnings({ spec, source, target }: FindingParts): Generator<Warning> {
+  const { partitionKey, derive } = spec;
+  const isSame =
+    derive.length === 0 &&
+    partitionKey.join() === source.keyPaths.join() &&
+    (target === null ? source.keyKind !== 'hash-v1' : source.keyKind === target.keyKind);
+  if (!isSame) return;
+  yield {
+    kind: 'same-key',
+    message: `the source already has the key ${partitionKey.join(', ')}`,
+    why: 'the target would have the same documents under the same key',
+    hint: 'choose another key; cosmig plan measures candidates',
+  };
 }
 
 function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning> {
@@ -110,12 +125,12 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   }
   const [top] = biggest;
   const bytes = source.sizeBytes ?? 0;
-  if (top !== undefined && (top.documents / documents) * bytes > VALUE_BYTES_ALARM) {
+  if (top !== undefined && (top.documents / documents) * bytes > KEY_BYTES_ALERT) {
     const gb = (top.documents / documents) * (bytes / GB);
     yield {
       kind: 'big-value',
       message: `the key value ${top.values.map(show).join(', ')} would hold about ${gb.toFixed(0)} GB`,
-      why: `a value holds ${VALUE_BYTES_MAX / GB} GB at most, and this container grows`,
+      why: `a value holds ${KEY_BYTES_MAX / GB} GB at most, and this container grows`,
       hint: 'add a second level or a hash to the key',
     };
   }

@@ -46,7 +46,7 @@ export class MoverLock {
         if (tries < TRIES_MAX && !MoverLock.isHeld(ledger)) continue;
         throw new NotReadyError(`another cosmig is working with ${ledger}`, {
           why: 'only one process at a time may work with a ledger, and its lock is held',
-          hint: 'wait for it to end, or stop it with Ctrl-C in its terminal, as a cosmig tail, which does not end; cosmig status shows which command it is',
+          hint: 'wait for it to end; a cosmig tail does not end, so stop it with Ctrl-C in its terminal; cosmig status shows which command it is',
           cause: error,
         });
       }

@@ -82,12 +82,14 @@ export function ttlChanges(parts: RunParts): TtlChanges {
   const { spec } = parts;
   return {
     restore: async (signal) => {
-      if (spec.turn === undefined) return;
-      const ttl = pausedTtlIn(spec.turn.previous);
+      const ttl = spec.turn === undefined ? null : pausedTtlIn(spec.turn.previous);
       if (ttl !== null) await setTtl(parts, { of: 'target', ttl }, signal);
+      return ttl !== null;
     },
     pause: async (signal) => {
-      if (pausedTtlIn(spec.ledger) !== null) await setTtl(parts, { of: 'source', ttl: null }, signal);
+      const hasTtl = pausedTtlIn(spec.ledger) !== null;
+      if (hasTtl) await setTtl(parts, { of: 'source', ttl: null }, signal);
+      return hasTtl;
     },
   };
 }

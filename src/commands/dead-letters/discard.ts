@@ -56,18 +56,20 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
+    const { table, wrapRow } = await import('../../report/format.ts');
     return inTurn(context, 'newest', async (turned) => {
       const path = loadLedgerPath(turned);
       const result = await withLedger(async () => discardLetters(path, choice, turned.clock.now()));
       const { discarded, deadLetters } = result;
       const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
-      return {
-        json,
-        text: `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`,
-      };
+      const text = `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`;
+      return { json, text: discarded === 0 ? text : `${text}\n\n${table(wrapRow(['next', NEXT]))}` };
     });
   },
 };
+
+const NEXT =
+  'continue with the migration: cosmig verify and cutover count what is left behind; a cutover with --keep-source-for refuses while such a document is in the source and not in the target';
 
 /** Returns which letters to discard. Called before the ledger is opened, so that wrong usage is reported first. */
 function choiceFrom({ all, reason, yes }: Values<typeof OPTIONS>, operand: string | undefined): LetterChoice {

@@ -81,8 +81,7 @@ async function changeTtl(
     if (change === undefined || since.has(event)) continue;
     using deadline = new Deadline(SETTINGS_MAX_MS, 'changing the time to live', signal);
     try {
-      await change(deadline.signal);
-      ledger.journal.append({ event }, clock.now());
+      if (await change(deadline.signal)) ledger.journal.append({ event }, clock.now());
     } catch (error) {
       if (signal.aborted || !(error instanceof CosmigError)) throw error;
       say(`the time to live was not changed: ${error.message}`);

@@ -52,10 +52,10 @@ export interface Step {
 
 /** Changes time to live after a commit; absent functions have nothing to do. */
 export interface TtlChanges {
-  /** Restores the time to live of the target, which was paused while the target was not in use. */
-  readonly restore?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** Pauses the time to live of the source, which is kept. */
-  readonly pause?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Restores the time to live of the target, which was paused while it was not in use. Returns false if it was not. */
+  readonly restore?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** Pauses the time to live of the source, which is kept. Returns false if it has none. */
+  readonly pause?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
 }
 
 export interface AfterCommitOptions {

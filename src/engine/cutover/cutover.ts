@@ -16,6 +16,7 @@
  * application.
  */
 import { Deadline, DeadlinePassed, orAborted } from '../../lib/abort.ts';
+import { CanceledError } from '../../lib/errors.ts';
 import { captureOutcome } from '../../lib/group.ts';
 import { finishAfterCommit } from './after-commit.ts';
 import { Attempt } from './attempt.ts';
@@ -45,6 +46,8 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
   } catch (error) {
     // If an earlier cutover stopped the writers and crashed, and the writers have not resumed since, they resume now.
     if (mayHaveStopped && !isCanceled(context)) await backOut(context, options, error);
+    if (!mayHaveStopped && error instanceof CanceledError)
+      options.say('no writer was stopped, and nothing was committed');
     throw error;
   }
   const { ends, stoppedMs } = await commitOrBackOut(leases, options, kept);

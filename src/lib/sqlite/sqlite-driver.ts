@@ -52,8 +52,8 @@ export function driverMissing(name: DriverName, cause: unknown): NotReadyError {
       why: `its install script did not run here, failed, or ran under another Node than ${version}`,
       hint:
         'run: npm rebuild better-sqlite3 (a newer npm first wants: npm install-scripts approve better-sqlite3); ' +
-        `if npm has no such package here, repeat the installation with Node ${version}; with Node 22.14 or newer nothing ` +
-        'needs to be built',
+        'if that changes nothing, npm has removed the package because it could not be built: repeat the installation ' +
+        'with --foreground-scripts to see why; with Node 22.14 or newer nothing needs to be built',
     },
     'better-sqlite3-13': {
       why: `the package better-sqlite3-13 is not installed, or has no binary for ${platform} on ${arch}`,

@@ -9,7 +9,8 @@ import { strip, type StripPart } from '../svg/strip.ts';
 import { eventText } from '../watch/words.ts';
 import type { ReportFacts } from './report-facts.ts';
 
-export function cutoverTimeline({ cutover, leadsBack }: ReportFacts): Markup {
+export function cutoverTimeline(facts: ReportFacts): Markup {
+  const { cutover, leadsBack } = facts;
   const [first] = cutover;
   if (first === undefined) return NOTHING;
   const day = new Date(first.atMs).toISOString().slice(0, 10);
@@ -17,7 +18,7 @@ export function cutoverTimeline({ cutover, leadsBack }: ReportFacts): Markup {
     (entry, index) => {
       const before = cutover[index - 1];
       const tookMs = before === undefined ? null : Math.max(0, entry.atMs - before.atMs);
-      return markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${timeText(entry.atMs)}</time> <span>${eventText(entry, leadsBack)}</span> <b>${tookMs === null ? '' : `+${formatDuration(tookMs)}`}</b></li>`;
+      return markup`<li><time datetime="${new Date(entry.atMs).toISOString()}">${timeText(entry.atMs)}</time> <span>${eventText(entry, facts)}</span> <b>${tookMs === null ? '' : `+${formatDuration(tookMs)}`}</b></li>`;
     },
   )}</ol>`;
 }

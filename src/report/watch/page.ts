@@ -93,9 +93,9 @@ function stages(stage: Stage, facts: Facts): Markup {
 }
 
 function events(facts: MigrationFacts): Markup {
-  const { atMs, leadsBack } = facts;
+  const { atMs } = facts;
   const list = [
-    ...facts.events.map((entry) => ({ atMs: entry.atMs, text: eventText(entry, leadsBack) })),
+    ...facts.events.map((entry) => ({ atMs: entry.atMs, text: eventText(entry, facts) })),
     ...facts.brokenRuns.flatMap((run) => runEvent(run, facts) ?? []),
   ].toSorted((one, other) => one.atMs - other.atMs);
   if (list.length === 0) return markup`<h2>Events</h2><p class="empty">Nothing has happened yet.</p>`;

@@ -259,11 +259,14 @@ export function eventTime(atMs: number, nowMs: number): string {
   return minute.length > 5 ? minute : new Date(atMs).toISOString().slice(11, 19);
 }
 
-/** What an event means, in a sentence without its full stop. `leadsBack`: it is of a turn that leads back. */
-export function eventText(entry: JournalEntry, leadsBack: boolean): string {
+/** The turn of an event: whether it leads back, and whether it goes on after a rollback. The first does neither. */
+type Turn = Pick<MigrationFacts, 'leadsBack' | 'isAgain'>;
+
+/** What an event means, in a sentence without its full stop. */
+export function eventText(entry: JournalEntry, turn: Turn): string {
   switch (entry.event) {
     case 'phase':
-      return phaseText(entry, leadsBack);
+      return phaseText(entry, turn);
     case 'writers resumed':
       return 'The writers of the application may write again';
     case 'fence restarted':
@@ -326,16 +329,18 @@ export function runEvent(
   return { atMs: endedAtMs, text: how === null ? `${name} failed: ${why ?? outcome}` : `${name} ${how}` };
 }
 
-function phaseText(entry: JournalEntry & { readonly event: 'phase' }, leadsBack: boolean): string {
+function phaseText(entry: JournalEntry & { readonly event: 'phase' }, { leadsBack, isAgain }: Turn): string {
   const name = leadsBack ? 'rollback' : 'cutover';
+  const copies = !leadsBack && !isAgain;
   switch (entry.phase) {
     case 'new':
-      return leadsBack ? 'The way back was created' : 'The migration was created';
+      if (leadsBack) return 'The way back was created';
+      return isAgain ? 'The migration was resumed' : 'The migration was created';
     case 'copying':
-      return leadsBack ? 'The first run began to find where each document is' : 'The copy began';
+      return copies ? 'The copy began' : 'The first run began to find where each document is';
     case 'tailing':
       if (entry.why !== null) return `The ${name} ended without a commit: ${entry.why}`;
-      return leadsBack ? 'All documents are found' : 'The copy is complete';
+      return copies ? 'The copy is complete' : 'All documents are found';
     case 'ready':
       return `A ${name} passed its gate`;
     case 'fencing':

@@ -128,8 +128,8 @@ export const TURN_RULES: readonly Rule[] = [
     edits: [
       {
         file: WAY_BACK,
-        find: 'if (pausedTtlIn(spec.ledger) !== null)',
-        replace: 'if (pausedTtlIn(spec.ledger) === -2)',
+        find: 'const hasTtl = pausedTtlIn(spec.ledger) !== null;',
+        replace: 'const hasTtl = pausedTtlIn(spec.ledger) === -2;',
       },
     ],
     test: TTL,

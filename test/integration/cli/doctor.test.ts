@@ -217,6 +217,7 @@ describe('cosmig doctor', () => {
       3,
       expect.stringMatching(/failed +there is no target container .* was there when the migration began/),
     ]);
+    expect(ran.stdout).not.toContain('will create it');
   });
 
   test('a name that is nearly that of a container -> asks whether that was meant; once begun, says it was there', async () => {

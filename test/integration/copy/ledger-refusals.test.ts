@@ -194,10 +194,11 @@ describe.skipIf(!canMount())('ledger: a disk', () => {
     ].join('\n');
     const { code, stdout, stderr } = await runMounted(script, temporaryFolder());
     expect(code).toBe(0);
-    expect(stdout).toBe(
-      `ended 7\ndead letters         ${LETTERS} open (${LETTERS} collision)\n` +
-        `1 dead letter discarded, ${LETTERS - 1} still open\n`,
-    );
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      'ended 7',
+      `dead letters         ${LETTERS} open (${LETTERS} collision)`,
+      `1 dead letter discarded, ${LETTERS - 1} still open`,
+    ]);
     expect(stderr).toMatch(
       /cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}free space on that disk/,
     );

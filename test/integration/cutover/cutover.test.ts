@@ -275,6 +275,22 @@ describe('cutover', () => {
     expect(journalOf(move).filter((event) => event === 'phase tailing')).toHaveLength(2);
   });
 
+  test('Ctrl-C in the gate -> says that no writer was stopped', async () => {
+    await using move = await moved();
+    const ctrlC = new AbortController();
+    const { result, said } = await cut(move, {
+      parts: { abort: ctrlC.signal },
+      keepSource: async (signal) => {
+        ctrlC.abort(new CanceledError('SIGINT'));
+        signal.throwIfAborted();
+        return null;
+      },
+    });
+    expect(result).toBeInstanceOf(CanceledError);
+    expect(said.at(-1)).toBe('no writer was stopped, and nothing was committed');
+    expect(journalOf(move)).not.toContain('phase fencing');
+  });
+
   test('late writes -> reported loudly', async () => {
     await using move = await moved();
     const { result, said } = await cut(move, {

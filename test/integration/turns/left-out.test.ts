@@ -109,4 +109,8 @@ test('way back: an old key value is nearly full -> named with its size before th
     ),
   ]);
   expect(cut.stderr).not.toContain('["far"]');
+  // The source has no time to live, so none was paused.
+  const events = move.ledger(({ journal }) => journal.lastCutover(100).map(({ event }) => event));
+  expect(events).toContain('application switched');
+  expect(events).not.toContain('ttl paused');
 }, 90_000);

@@ -92,6 +92,18 @@ describe('preflight warnings: the key', () => {
   });
 
   test.each([
+    ['the same path', { partitionKey: ['/tenantId'] }, {}, undefined, ['same-key']],
+    ['a target of another hash', { partitionKey: ['/tenantId'] }, {}, { keyKind: 'hash-v1' }, []],
+    ['a source of the old hash', { partitionKey: ['/tenantId'] }, { keyKind: 'hash-v1' }, null, []],
+    ['one level more', { partitionKey: ['/tenantId', '/id'] }, {}, undefined, []],
+    ['a derived value', { partitionKey: ['/tenantId'], derive: ['/tenantId={a}'] }, {}, undefined, []],
+  ] as const)('the key of the source: %s -> %o', (_name, key, facts, target, expected) => {
+    const source = { keyPaths: ['/tenantId'], ...facts };
+    const more = { spec: { ...spec, derive: [], ...key }, ...(target === null ? { target } : {}) };
+    expect(kinds({ source, target: target ?? {}, more })).toEqual(expected);
+  });
+
+  test.each([
     [{}, ['/site'], "--derive '/pk={site}-{tenantId}'"],
     [{}, ['/pk', '/"a b"'], `--derive '/newPk={pk}-{/"a b"}-{tenantId}'`],
     [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={site}-{at|month}'"],
