@@ -43,4 +43,4 @@ test('crash: something thrown that is not an error, with --json -> one JSON obje
   expect(code).toBe(70);
   const lines = stderr.trim().split('\n');
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ code: 'internal', message: 'lost' });
-}, 60_000);
+});

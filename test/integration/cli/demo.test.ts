@@ -88,7 +88,7 @@ test('demo: stopped -> leaves nothing behind', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ command: 'demo', complete: false, error: { code: 'canceled' } });
   expect(left()).toEqual([]);
   expect(run.listening).toBe(0);
-}, 60_000);
+});
 
 test('demo: --watch on a terminal -> prints the address first, and begins when the page is open', async () => {
   // Time stands still, so it does not begin by itself.
@@ -103,7 +103,7 @@ test('demo: --watch on a terminal -> prints the address first, and begins when t
   run.press('SIGINT');
   await expect(run.ended).resolves.toMatchObject({ code: 130 });
   await events.body?.cancel();
-}, 60_000);
+});
 
 test('demo: and back, with --watch on a terminal -> the source has all; the page stays until Enter', async () => {
   const keyboard = new PassThrough();

@@ -69,11 +69,11 @@ describe.skipIf(process.platform === 'win32')('a file that a command reads or wr
   test('a config that is a named pipe -> exit code 2', async () => {
     expect(endOf(await run('status', '--config', fifo()))).toBe('2, explained');
     expect(endOf(await run('emulator', '--port', '0', '--config', fifo()))).toBe('2, explained');
-  }, 60_000);
+  });
 
   test('a report that is a named pipe without a reader -> exit code 2', async () => {
     expect(endOf(await run('verify', ...SPEC, '--report', fifo()))).toBe('2, explained');
-  }, 60_000);
+  });
 });
 
 describe.skipIf(process.platform !== 'linux')('a limit of the machine', () => {

@@ -106,7 +106,7 @@ test('json: another run holds the ledger, --skip-if-running -> the result fits i
   tail.press('SIGINT');
   const { code, ...ran } = await tail.ended;
   expect([code, validated('tail', ran)]).toMatchObject([130, { error: { code: 'canceled' } }]);
-}, 60_000);
+});
 
 test('json: the emulator, completion and the demo -> their results fit their schemas', async () => {
   const run = new CosmigRun(['emulator', '--port', '0', '--json']);

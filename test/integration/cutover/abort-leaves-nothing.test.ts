@@ -70,7 +70,7 @@ test('cutover: comparison aborted while the tail writes -> the next reader waits
   expect(result).toMatchObject({ phase: 'committed' });
   expect([asked, await calledOff]).toEqual([2, 0]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 60_000);
+});
 
 test('cutover: target stops answering -> backs out at the deadline', async () => {
   await using tapped = await copied();
@@ -109,4 +109,4 @@ test('cutover: target stops answering -> backs out at the deadline', async () =>
   expect(said).toEqual(['the cutover did not finish in time, and the target does not answer yet']);
   await move.run('catch-up');
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 60_000);
+});

@@ -103,7 +103,7 @@ test('unannounced deletes: nothing was lost -> committed by the changes and the 
     sinceMs: expect.any(Number) as number,
     documents: { source: 4, target: 4 },
   });
-}, 60_000);
+});
 
 /** Fits, but not with a key property added. */
 const LARGE_BYTES = 2 * 1024 * 1024 - 30;
@@ -123,7 +123,7 @@ test('copy deleted in the target, deletes reported: a waiver keeps an old versio
   const cut = await typed(move, ...CUTOVER, ...spec);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   expect(await idsOf(move)).toEqual(['large', 'lost']);
-}, 60_000);
+});
 
 test.each([
   ['documents expire', { defaultTtl: -1 }],
@@ -166,4 +166,4 @@ test('copy deleted in the target: a waived document was moved after all -> found
   const cut = await cosmig(move, ...CUTOVER);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 60_000);
+});

@@ -41,4 +41,4 @@ test('copy with a registered meter provider -> its last figures are exported bef
     'cosmig_request_units target': ru.target,
     cosmig_last_run_end_timestamp_seconds: expect.any(Number) as number,
   });
-}, 60_000);
+});

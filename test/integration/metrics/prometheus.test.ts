@@ -169,7 +169,7 @@ describe.skipIf(!HAS_PROMETHEUS)(
       await seen('cosmig_stage{cosmig_stage="done",job="node"} == 1');
       expect(await prometheus.typeOf('cosmig_stage', 'cosmig')).toBe('stateset');
       expect(await prometheus.typeOf('cosmig_stage', 'node')).toBe('gauge');
-    }, 60_000);
+    });
 
     test('promtool check metrics -> no complaint about names, help and types', async () => {
       const answer = await fetch(new URL('/metrics', pageUrl));

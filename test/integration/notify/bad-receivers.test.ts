@@ -83,7 +83,7 @@ test('notify: a receiver that is down -> the run is done, and warns once', async
       /^a notification was not delivered to http:\/\/127\.0\.0\.1:\d+: it was too slow at the end of the run; the run does not need it$/,
     ),
   );
-}, 60_000);
+});
 
 test.each([
   ['never answers', 'hangs', () => 'hangs' as const, 'sleep 60'],
@@ -120,14 +120,14 @@ test('notify: a receiver that answers 500 and then 200 -> the same notification 
   expect(receiver.arrived[0]?.headers['cosmig-id']).toBe(receiver.arrived[1]?.headers['cosmig-id']);
   // Without a secret there is no signature that could be mistaken for one.
   expect(receiver.arrived[0]?.headers).not.toHaveProperty('cosmig-signature');
-}, 60_000);
+});
 
 test('notify: a receiver with a long reply -> it is delivered once, and the rest of the reply is not read', async () => {
   await using receiver = await NotificationReceiver.open();
   receiver.reply = 'x'.repeat(50_000_000);
   const ran = await catchUp({ COSMIG_NOTIFY: receiver.url });
   expect([ran.code, warningsOf(ran), receiver.notifications.map(briefly)]).toEqual([0, [], ['end: 0']]);
-}, 60_000);
+});
 
 test('notify: a receiver whose certificate is not trusted -> it gets nothing, unless it is on this machine and checks are off', async () => {
   const taken: string[] = [];
@@ -151,7 +151,7 @@ test('notify: a receiver whose certificate is not trusted -> it gets nothing, un
   } finally {
     server.close();
   }
-}, 60_000);
+});
 
 test.each([404, 302])(
   'notify: a receiver that answers %d -> it is not asked again',
@@ -182,7 +182,7 @@ test('notify: a cutover whose receiver never answers -> commits', async () => {
   expect(JSON.parse(ran.stdout)).toMatchObject({ phase: 'committed', complete: true, lateWrites: [] });
   expect(warningsOf(ran)).toHaveLength(1);
   expect(receiver.notifications.map(briefly)).toEqual(['cutover: gate passed']);
-}, 60_000);
+});
 
 test('notify: Ctrl-C -> the end is notified; Ctrl-C again -> receivers are not waited for', async () => {
   await using receiver = await NotificationReceiver.open();
@@ -209,7 +209,7 @@ test('notify: Ctrl-C -> the end is notified; Ctrl-C again -> receivers are not w
   await until(() => receiver.arrived.length > arrived, { what: 'the end to be posted' });
   again.press('SIGINT');
   expect((await again.ended).code).toBe(130);
-}, 60_000);
+});
 
 test('notify: another run holds the ledger -> skipped is not notified, refused is', async () => {
   await using receiver = await NotificationReceiver.open();
@@ -221,7 +221,7 @@ test('notify: another run holds the ledger -> skipped is not notified, refused i
   expect([refused.code, receiver.notifications.map(briefly)]).toEqual([3, ['end: 3']]);
   tail.kill('SIGTERM');
   await tail.ended;
-}, 60_000);
+});
 
 test('notify: SIGKILL -> what was sent has arrived, and the next run is not harmed', async () => {
   await using other = await Move.open();
@@ -240,7 +240,7 @@ test('notify: SIGKILL -> what was sent has arrived, and the next run is not harm
   expect(ran.code).toBe(0);
   expect(receiver.notifications.slice(before).map(briefly).at(-1)).toBe('end: 0');
   expect(receiver.notifications.at(-1)?.run).not.toBe(receiver.notifications[0]?.run);
-}, 60_000);
+});
 
 test.each([
   ['--notify', 'http://example.com/hidden'],

@@ -244,7 +244,7 @@ test('throttled for long -> says what it waits for, ends with --for, and the nex
   tap.meddle = readOnly;
   const again = await plan('--candidate', '/tenantId', '--json');
   expect([again.code, read(again).documents]).toEqual([0, 600]);
-}, 30_000);
+});
 
 test('documents that change during the pass -> counted, and the figures say what they rest on', async () => {
   await write(move, orders(600));

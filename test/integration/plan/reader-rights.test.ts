@@ -66,4 +66,4 @@ test('plan: a read-only key -> measures, and counts scripts; without a right to 
     await emulator.close();
     rmSync(folder, { recursive: true });
   }
-}, 60_000);
+});

@@ -117,7 +117,7 @@ test('a stop while the run waits -> it ends at once, and the next one waits for 
   await expect(stopped).rejects.toThrow('Ctrl-C');
   expect(move.ledger(({ units }) => units.unsettled())).not.toEqual([]);
   await start(move);
-}, 20_000);
+});
 
 test('documents get another key, or are deleted, while the run waits -> counted as moved and deleted, in the ledger too', async () => {
   await using move = await crashed();

@@ -68,7 +68,7 @@ test('turns: a crash right after the commit of a rollback -> the next one does w
   await move.source.items.create(order(300));
   await turns.run(2, 'catch-up');
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 60_000);
+});
 
 test('turns: the ledger of a turn is lost -> refused, since changes were replicated with it', async () => {
   const { move, turns } = await cutOver();
@@ -83,7 +83,7 @@ test('turns: the ledger of a turn is lost -> refused, since changes were replica
     ),
   ]);
   await expect(turns.run(1, 'catch-up')).rejects.toThrow('is missing, and changes were replicated with it');
-}, 60_000);
+});
 
 test('turns: the application was not switched over yet -> refused', async () => {
   const move = await Move.open({ settings: { avad: true } });
@@ -93,7 +93,7 @@ test('turns: the application was not switched over yet -> refused', async () => 
   await turns.run(0, 'copy');
   await expect(turns.cutOver(0, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
   await expect(turns.run(1, 'catch-up')).rejects.toThrow('its remaining steps are not done');
-}, 60_000);
+});
 
 test('turns: the ledger of a turn was only half made -> it counts as not begun, and the next run completes it', async () => {
   const { move, turns } = await cutOver();
@@ -105,4 +105,4 @@ test('turns: the ledger of a turn was only half made -> it counts as not begun, 
   await change(move);
   await turns.run(1, 'catch-up');
   expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
-}, 60_000);
+});

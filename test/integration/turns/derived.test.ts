@@ -113,7 +113,7 @@ test('turns with a derived key: a crash before a document moves that had the pro
   await expect(turns.run(1, 'catch-up', { onPoint })).rejects.toThrow(crash);
   await turns.run(1, 'catch-up');
   expect(await move.documents(move.source)).toEqual(expect.arrayContaining([moved, order(2, 't2')]));
-}, 60_000);
+});
 
 test('turns with a replaced source key -> it gets its old value back, and the kept value is taken out', async () => {
   await using move = await Move.open({

@@ -61,7 +61,7 @@ test('way back: the ledgers are those of an older cosmig -> upgraded by the comm
   expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('has ended for good')]);
   expect((await cosmig(move, 'finish')).stderr).toContain('the way back was ended at 20');
   expect(await typed(move, 'status')).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 test('copy: the run before was killed while it made the ledger -> begins', async () => {
   await using move = await Move.open();

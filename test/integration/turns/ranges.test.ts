@@ -49,4 +49,4 @@ test('way back: ranges leave a gap -> no cutover, then no reverse stream, both n
     .newest(10)
     .flatMap(({ event }) => (event.startsWith('ranges') ? [event] : []));
   expect(events).toEqual(['ranges unusable', 'ranges usable']);
-}, 60_000);
+});

@@ -95,7 +95,7 @@ test('strangers: documents of the source change before the target does -> dead l
   const file = `${move.ledgerPath}.html`;
   await typed(move, 'status', '--report', file);
   expect(readFileSync(file, 'utf8')).not.toMatch(/\d (?:ms|s|min|h|d) (?:ago|left)/);
-}, 60_000);
+});
 
 test('strangers: a copy is deleted before its document changes -> a dead letter', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -105,7 +105,7 @@ test('strangers: a copy is deleted before its document changes -> a dead letter'
   await change(move);
   await turns.run(1, 'catch-up');
   expect(lettersOf(turns)).toEqual(['"updated" changed-by-others']);
-}, 60_000);
+});
 
 test('strangers: what no later change concerns -> the rollback refuses, and names it', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -121,7 +121,7 @@ test('strangers: what no later change concerns -> the rollback refuses, and name
     strange('untouched'),
   );
   expect((await move.source.item('extra', 'c').read<Order>()).statusCode).toBe(200);
-}, 60_000);
+});
 
 test('strangers: replies to our own writes are lost -> no dead letter', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -135,7 +135,7 @@ test('strangers: replies to our own writes are lost -> no dead letter', async ()
   await move.admin.faults([]);
   expect(lettersOf(turns)).toEqual([]);
   expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
-}, 60_000);
+});
 
 test('strangers: writes before the first reverse -> named, never replaced, and safe again after a repair', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -180,7 +180,7 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
     '1s',
   );
   expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
-}, 60_000);
+});
 
 test('strangers: a write that no change of the target concerns -> found by the reverse stream, and the rollback refuses', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -203,7 +203,7 @@ test('strangers: a write that no change of the target concerns -> found by the r
     expect.stringContaining('another process has written to the source'),
   ]);
   expect(rollback.stderr).not.toContain('stopping the writers');
-}, 60_000);
+});
 
 test('strangers: ranges of the source split, and only cosmig writes -> nothing is found', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -218,7 +218,7 @@ test('strangers: ranges of the source split, and only cosmig writes -> nothing i
   await move.source.item('kept', 'c').replace(strange('kept'));
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "kept"']);
-}, 60_000);
+});
 
 test('strangers: a write while the writers are stopped -> the rollback backs out, and nothing of it is replaced', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -240,7 +240,7 @@ test('strangers: a write while the writers are stopped -> the rollback backs out
   await expect(rollback).rejects.toThrow(NotReadyError);
   for (const id of ['untouched', 'extra'])
     expect((await source.item(id, 'c').read<Order>()).resource).toMatchObject(strange(id));
-}, 60_000);
+});
 
 test('way back: the source is deleted and created again -> refused, and the status says that there is no return', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -257,4 +257,4 @@ test('way back: the source is deleted and created again -> refused, and the stat
   expect(stdout).toMatch(/^NOT SAFE +the source was deleted and created again; there is no/m);
   expect(stdout).toMatch(/^return now +would be refused/m);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('next cosmig finish --yes ends the way back:');
-}, 60_000);
+});

@@ -246,5 +246,5 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
       server.closeAllConnections();
       server.close();
     }
-  }, 60_000);
+  });
 });

@@ -60,7 +60,7 @@ describe('status --report', () => {
     expect(text).toContain('the documents of each partition are counted by cosmig verify');
     expect(text).toContain('What this migration used to read the source and to write the target.');
     expect(text).not.toContain('The last cutover, step by step');
-  }, 60_000);
+  });
 
   test('after a comparison -> the documents of each partition are those that hash there', async () => {
     // Another customer's order with the id and the tenant of one that was copied.
@@ -85,7 +85,7 @@ describe('status --report', () => {
     expect(textIn(page())).toContain(
       `The fullest partition has ${before} of the documents before (even: 20 %), ${after} after (even: 14 %).`,
     );
-  }, 60_000);
+  });
 
   test('a comparison of other settings, and a comparison that runs -> not taken for the counts', async () => {
     const before = lastSpread(verifyPath(move.ledgerPath));
@@ -100,7 +100,7 @@ describe('status --report', () => {
       }),
     ).rejects.toThrow('stopped in the middle');
     expect(lastSpread(verifyPath(move.ledgerPath))).toEqual(before);
-  }, 60_000);
+  });
 
   test('a split while the source is read -> the halves are counted together, and the sum is right', async () => {
     const { source = [] } = lastSpread(verifyPath(move.ledgerPath))?.counts ?? {};
@@ -121,7 +121,7 @@ describe('status --report', () => {
       counts.map((one) => countedIn(one, 'customerId')),
     );
     expect(textIn(page())).toContain('Partitions that were split while they were read are counted together.');
-  }, 60_000);
+  });
 
   test('after a cutover -> counts, history, proof, dead letters, the timeline and the events are in one file', async () => {
     expect((await cosmig(move, 'verify', '--fresh')).code).toBe(0);
@@ -148,7 +148,7 @@ describe('status --report', () => {
     ])
       expect(text).toContain(shown);
     expect(lastSpread(verifyPath(move.ledgerPath))?.counts.source).toHaveLength(6);
-  }, 60_000);
+  });
 
   test.skipIf(CHROMIUM === undefined)(
     'in a browser -> readable on a phone, on a screen and on paper, and loads nothing',

@@ -378,7 +378,7 @@ describe('ledger opened read-only', () => {
     reader.close();
     openLedger(path).close();
     expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock', 'ledger.db-mark']);
-  }, 30_000);
+  });
 });
 
 describe('mover lock', () => {
@@ -393,7 +393,7 @@ describe('mover lock', () => {
     ledger.close();
     const later = await promisify(execFile)(process.execPath, childArguments('open', path));
     expect(later.stdout).toBe('opened');
-  }, 30_000);
+  });
 });
 
 /** Windows has other permissions, and lets only some users make links. */
@@ -465,7 +465,7 @@ describe.skipIf(isWindows)('another name of the ledger', () => {
     expect(await openElsewhere(path)).toBe('LedgerError');
     rmSync(name);
     expect(await openElsewhere(path)).toBe('opened');
-  }, 30_000);
+  });
 });
 
 function link(to: string, name: string): string {
@@ -623,5 +623,5 @@ describe('SIGKILL', () => {
     buildIndex(ledger, 1, SMALL);
     for (let i = 0; i < 4000; i += 7)
       expect(ledger.lookup.find(hashOf(`d${i}`), 1)?.slot).toEqual(hashOf(`s${i}`));
-  }, 60_000);
+  });
 });

@@ -102,7 +102,7 @@ test('cutover command: --on-fence fails -> backs out, the source stays in use', 
   );
   expect(stderr).toContain('why  it ended with exit code 7');
   expect((await typed(move, 'status')).stdout).toMatch(/^phase +copied$/m);
-}, 60_000);
+});
 
 test('cutover command: --on-commit fails -> says that the target is in use, and what to do, also when the next one cannot begin', async () => {
   await using move = await proven();
@@ -129,7 +129,7 @@ test('cutover command: --on-commit fails -> says that the target is in use, and 
   ]);
   await move.admin.clearFaults();
   expect((await cosmig(move, ...again)).code).toBe(0);
-}, 60_000);
+});
 
 test('cutover command: deadline during --on-fence -> --on-abort starts after it has ended', async () => {
   await using move = await proven();
@@ -154,7 +154,7 @@ test('cutover command: deadline during --on-fence -> --on-abort starts after it 
   expect(stderr).toContain('find out why it takes so long, or set a longer --deadline');
   const { stdout } = await typed(move, 'status');
   expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover did not finish in time: ${why}`);
-}, 60_000);
+});
 
 test('cutover command: --on-abort fails with --quiet -> still reported', async () => {
   await using move = await proven();
@@ -166,7 +166,7 @@ test('cutover command: --on-abort fails with --quiet -> still reported', async (
       expect.stringContaining('let the application write to the source yourself'),
     ]);
   }
-}, 60_000);
+});
 
 test('cutover command: backs out without --on-abort -> says that writers are still stopped', async () => {
   await using move = await proven();
@@ -180,7 +180,7 @@ test('cutover command: backs out without --on-abort -> says that writers are sti
     /^cutover .*; writers stopped .*, and writers have NOT been re-enabled by cosmig$/m,
   );
   expect(stdout).toMatch(/^next +make sure that writers can write to the source again/m);
-}, 60_000);
+});
 
 test('cutover command: verify found differences -> earlier clean verifies no longer count', async () => {
   await using move = await proven();
@@ -233,7 +233,7 @@ test('cutover command: crashed, a tail ran, next one refused -> --on-abort runs 
   // Writers have resumed.
   const again = await cosmig(move, 'cutover', ...hooks);
   expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('resumed')]);
-}, 60_000);
+});
 
 test('cutover command: repeated SIGHUP -> backs out and lets writers resume', async () => {
   await using move = await proven();
@@ -248,7 +248,7 @@ test('cutover command: repeated SIGHUP -> backs out and lets writers resume', as
     complete: false,
     error: { code: 'canceled', message: 'stopped by SIGHUP' },
   });
-}, 60_000);
+});
 
 test('cutover command: --quiet-for leaves no time before --deadline -> refused before writers are stopped', async () => {
   await using move = await Move.open();
@@ -257,4 +257,4 @@ test('cutover command: --quiet-for leaves no time before --deadline -> refused b
     2,
     expect.stringContaining('--quiet-for is not shorter than --deadline'),
   ]);
-}, 30_000);
+});

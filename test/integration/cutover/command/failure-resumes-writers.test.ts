@@ -25,7 +25,7 @@ test('cutover: target rejects every write -> writers resume', async () => {
   await expect(cut).rejects.toMatchObject({ exitCode: 6 });
   expect(reasons).toEqual(['the service answered 404']);
   expect(move.ledger(({ migration }) => migration.read().phase)).toBe('tailing');
-}, 60_000);
+});
 
 test('cutover: ledger locked by another program -> writers resume', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -47,7 +47,7 @@ test('cutover: ledger locked by another program -> writers resume', async () => 
   });
   await expect(cut).rejects.toThrow('the hook failed');
   expect(reasons).toEqual(['the hook failed']);
-}, 60_000);
+});
 
 // The mount needs a private namespace, which some machines forbid.
 test.skipIf(!canMount())(

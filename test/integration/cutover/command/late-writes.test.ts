@@ -99,4 +99,4 @@ test('cutover command: verify is running -> refused before writers are stopped',
   expect(code).toBe(3);
   expect(stderr).toContain('cosmig: a cosmig verify is running\n');
   expect(stderr).not.toContain('stopping');
-}, 60_000);
+});

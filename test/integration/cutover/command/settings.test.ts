@@ -72,7 +72,7 @@ test('cutover settings: none requested -> nothing changes, differences are repor
   const after = await settingsOf(move);
   expect(after).toMatchObject({ defaultTtl: 3600, ru: 4000 });
   expect(after.indexingPolicy).toEqual(before.indexingPolicy);
-}, 60_000);
+});
 
 test('cutover settings: requested -> applied after the commit, the rest stays', async () => {
   await using move = await begin(LOADED);
@@ -92,7 +92,7 @@ test('cutover settings: requested -> applied after the commit, the rest stays', 
   // A further run has nothing to do; the service indexes the new key by itself.
   const again = await cosmig(move, 'cutover', ...CUT, ...all);
   expect(JSON.parse(again.stdout)).toMatchObject({ settings: [], lateWrites: [] });
-}, 60_000);
+});
 
 test('cutover settings: lost replies and a concurrent change -> applied', async () => {
   await using move = await begin(LOADED);
@@ -103,7 +103,7 @@ test('cutover settings: lost replies and a concurrent change -> applied', async 
   const cut = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput,indexing, ttl');
   expect([cut.code, cut.stderr]).toEqual([0, expect.any(String)]);
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, ru: 400 });
-}, 60_000);
+});
 
 test('cutover settings: throughput cannot be read -> not reported as applied', async () => {
   await using move = await begin(LOADED);
@@ -118,7 +118,7 @@ test('cutover settings: throughput cannot be read -> not reported as applied', a
       ]) as unknown,
     }),
   ]);
-}, 60_000);
+});
 
 test('cutover settings: change refused -> reported after the switch', async () => {
   await using move = await begin({
@@ -138,7 +138,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
     /^setting +throughput: still autoscale to 4,000 RU\/s, not 400 RU\/s as in the source$/m,
   );
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600 });
-}, 60_000);
+});
 
 test.each([
   ['ttl,indexin', 'for example --like-source indexing'],

@@ -143,7 +143,7 @@ test('verify --repair: more writes than the target takes -> says so', async () =
   } finally {
     await application.stop();
   }
-}, 60_000);
+});
 
 test('verify --repair: deletes were lost -> found once, then no longer pending', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -163,7 +163,7 @@ test('verify --repair: deletes were lost -> found once, then no longer pending',
   expect(unswept()).toEqual(unswept().map(() => false));
   expect(move.ledger(({ runs }) => runs.last()?.outcome)).toBe('done');
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
-}, 60_000);
+});
 
 test('verify --repair: a rename while it compares -> still pending', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -188,7 +188,7 @@ test('verify --repair: a rename while it compares -> still pending', async () =>
   expect((await cosmigOf(move)('verify', '--repair', '--deadline', '10s')).code).toBe(0);
   expect(move.ledger(({ leases }) => leases.live().some(({ sweepPending }) => sweepPending))).toBe(false);
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
-}, 60_000);
+});
 
 test('verify --repair: several comparisons -> RU and time of all of them', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
@@ -206,7 +206,7 @@ test('verify --repair: several comparisons -> RU and time of all of them', async
   expect(repaired.ru.target).toBeGreaterThan(1.9 * ru.target);
   // The first comparison has two checks with a gap.
   expect(repaired.durationMs).toBeGreaterThan(QUICK_COMPARE.gapMs);
-}, 60_000);
+});
 
 test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, which may write', async () => {
   await using move = await Move.open();
@@ -228,7 +228,7 @@ test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, 
     code: 7,
     stderr: expect.stringContaining('is newer than this cosmig') as string,
   });
-}, 60_000);
+});
 
 test('verify --repair: another run holds the ledger -> refused at once', async () => {
   await using move = await Move.open();
@@ -252,7 +252,7 @@ test('verify --repair: another run holds the ledger -> refused at once', async (
     stop.abort(new Error('enough'));
     await expect(tail).rejects.toThrow('enough');
   }
-}, 60_000);
+});
 
 test('verify --repair: a difference that cannot be repaired -> reported, one attempt', async () => {
   await using move = await Move.open();
@@ -277,10 +277,10 @@ test('verify --repair: a difference that cannot be repaired -> reported, one att
   expect(stderr).toContain('delete documents by hand that do not come from the source');
   expect(stderr).not.toContain('cosmig verify --repair');
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', 'other']);
-}, 60_000);
+});
 
 test('verify --repair: --level count -> refused, a count names no documents', async () => {
   await using move = await Move.open();
   const { code, stderr } = await cosmigOf(move)('verify', '--repair', '--level', 'count');
   expect([code, stderr]).toEqual([2, expect.stringContaining('--repair and --level count were both given')]);
-}, 30_000);
+});

@@ -31,4 +31,4 @@ test('verify --repair: deletes were lost, and a difference stays -> a comparison
   const pending = move.ledger(({ leases }) => leases.live().map(({ sweepPending }) => sweepPending));
   expect(pending).not.toEqual([]);
   expect(pending.filter((isPending) => !isPending)).toEqual([]);
-}, 60_000);
+});

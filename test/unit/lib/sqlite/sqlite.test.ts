@@ -126,7 +126,7 @@ describe('migrate', () => {
     await Promise.all([1, 2, 3].map(() => run(process.execPath, args)));
     const rows = opened(path).prepare('SELECT number, file FROM cosmig_schema').raw().all();
     expect(rows).toEqual(STEPS.map(([file], index) => [index + 1, file]));
-  }, 30_000);
+  });
 
   test('migrate: a migration fails -> it and those before it are rolled back', () => {
     const database = opened();

@@ -72,7 +72,7 @@ describe('index', () => {
       buildIndex(reopened, lease.indexId, SMALL);
       expectFound(reopened, lease.indexId);
     }
-  }, 60_000);
+  });
 
   test('a crash after every step of a merge -> nothing is lost', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
