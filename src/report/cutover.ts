@@ -96,13 +96,18 @@ function settingRows(one: SettingOutcome): readonly TextRow[] {
  * Returns the error of a cutover that has committed. Late writes come first, since they are lost data. Work that is
  * left after the commit is an error too, although the target is in use.
  */
-export function errorForCutover({ lateWrites, settings, trouble }: CutoverResult): CosmigError | undefined {
+export function errorForCutover({
+  lateWrites,
+  settings,
+  trouble,
+  committedAtMs,
+}: CutoverResult): CosmigError | undefined {
   if (lateWrites.length > 0) {
     const ids = new Set(lateWrites.flatMap((late) => late.ids));
     const changed = ids.size === 0 ? 'documents' : `${pluralize(ids.size, 'document')} or more`;
     return new MismatchError(`${changed} changed in the source after the commit`, {
       why: 'the target is in use, and writes to the source are no longer replicated',
-      hint: 'find the process that still writes to the source and stop it; then fix the documents named above in the target',
+      hint: `find the process that still writes to the source and stop it; then fix in the target what it has written: the documents named above, and others of the source with a _ts after ${new Date(committedAtMs).toISOString()}`,
     });
   }
   if (trouble !== null) return failedAfterCommit(trouble);

@@ -75,7 +75,7 @@ export async function compareForCutover(
   { spec, connections, clock, random, log, serviceTime, say = () => {} }: RunParts,
   { deadlineMs, signal, scope, onProgress = () => {}, lock }: ComparisonOrder,
 ): Promise<ComparisonResult> {
-  const parts = { spec, connections, clock, random, log, serviceTime, signal, deadlineMs, onProgress };
+  const parts = { spec, connections, clock, random, log, serviceTime, signal, deadlineMs, onProgress, say };
   say('comparing both sides');
   const again = scope === 'what differed';
   const level = scope === 'changes' || scope === 'writes' ? 'changes' : 'digest';

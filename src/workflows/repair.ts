@@ -55,9 +55,9 @@ export async function compareAndRepair(
     ru.target += found.ru.target;
     return { ...found, ru: { ...ru }, durationMs: clock.monotonicMs() - beganAtMs };
   };
-  const { swept, openLetters, letters } = begin(parts);
+  const { swept, letters } = begin(parts);
   // The tail would look at the letters later, and perhaps after a short comparison.
-  if (openLetters > 0) await run('catch-up', { ...parts, command: 'verify --repair' });
+  if (letters.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
   // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
@@ -119,7 +119,6 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
 interface Beginning {
   /** The leases whose feed has lost deletes or renames. */
   readonly swept: readonly Lease[];
-  readonly openLetters: number;
   /** The letters that may be closed meanwhile. */
   readonly letters: LetterNumbers;
 }
@@ -129,7 +128,6 @@ function begin({ spec, clock }: RunParts): Beginning {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
   return {
     swept: ledger.leases.live().filter(({ sweepPending }) => sweepPending),
-    openLetters: ledger.letters.openCount(),
     letters: notClosed(ledger),
   };
 }

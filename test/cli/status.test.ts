@@ -468,7 +468,7 @@ describe('status of a cutover', () => {
     last.close();
     const late = unwrapped((await ask(path)).stdout);
     expect(late).toMatch(/^LATE WRITES +not replicated: "a", "b", unknown id$/m);
-    expect(late).toMatch(/^next +stop the process that still writes to the source, and fix the documents/m);
+    expect(late).toMatch(/^next +stop the process that still writes to the source, and fix in the target/m);
   });
 
   test('requested settings not applied -> shown until they are', async () => {

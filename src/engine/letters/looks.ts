@@ -4,6 +4,9 @@
  * letter of a document that is gone. Invariant: a look only reads, with no lock, and writes nothing to the ledger. What it
  * has seen is a reason for a retry and never a result: the retry reads again, under its locks.
  *
+ * A letter that the operator has discarded ends when its document is gone. A run that catches up, and the gate of a cutover,
+ * look at these as well: until then the ledger counts their documents as left behind.
+ *
  * The cost is bounded: a look takes one point read of the source, and where the letter waits for a slot one more on each
  * side. A tail looks at so few letters in a round that no number of them is noticed; it only takes longer until each of
  * them was looked at.
@@ -39,7 +42,7 @@ export async function withLooks(
 /** Looks at some letters in each round, until `reading` is aborted. Changes of the source come first. */
 async function keepLooking({ context, reporter, reading }: LeasesParts): Promise<void> {
   const { clock, timing, pending } = context;
-  const looks = new LetterLooks(context, 0);
+  const looks = new LetterLooks(context, 'open', 0);
   for (;;) {
     try {
       await clock.sleep(timing.pollMs * ROUND_POLLS, reading);
@@ -52,41 +55,50 @@ async function keepLooking({ context, reporter, reading }: LeasesParts): Promise
 }
 
 /**
- * Looks at the open letters once, until `reading` is aborted. If there are more than a run may look at, each run begins
- * behind the last one.
+ * Looks once at the letters that are open, and at those that were discarded, until `reading` is aborted. If there are more
+ * than a run may look at, each run begins behind the last one.
  */
 export async function lookOnce({ context, reading }: LeasesParts): Promise<void> {
-  const { ledger, pending, tasks } = context;
-  if (!pending.anyLetters) return;
+  const { pending, tasks } = context;
+  if (!pending.anyLetters && !pending.anyDiscarded) return;
   const over = deferred();
   tasks.start(async () => {
-    const open = ledger.letters.openCount();
-    const newest = ledger.letters.newest(1)[0]?.number ?? 0;
-    const isEach = open <= LETTERS_A_RUN;
-    const run = ledger.runs.last()?.number ?? 0;
-    const looks = new LetterLooks(context, isEach ? 0 : (run * LETTERS_A_RUN) % newest);
-    for (let left = Math.min(open, LETTERS_A_RUN); left > 0 && !reading.aborted; left -= AT_ONCE)
-      await looks.atNext(reading);
+    for (const state of ['open', 'discarded'] as const) await lookAtAll(context, state, reading);
     over.resolve();
   });
   // If the run stops, the task is finished like all others.
   await Promise.race([over.promise, whenAborted(reading)]);
 }
 
+async function lookAtAll(context: RunContext, state: State, reading: AbortSignal): Promise<void> {
+  const { letters, runs } = context.ledger;
+  const count = letters.counts().reduce((sum, one) => sum + (one.state === state ? one.letters : 0), 0);
+  const newest = letters.newest(1)[0]?.number ?? 0;
+  const run = runs.last()?.number ?? 0;
+  const after = count <= LETTERS_A_RUN ? 0 : (run * LETTERS_A_RUN) % newest;
+  const looks = new LetterLooks(context, state, after);
+  for (let left = Math.min(count, LETTERS_A_RUN); left > 0 && !reading.aborted; left -= AT_ONCE)
+    await looks.atNext(reading);
+}
+
+type State = 'open' | 'discarded';
+
 class LetterLooks {
   readonly #context: RunContext;
+  readonly #state: State;
   /** The number of the letter that was looked at last. */
   #after: number;
 
-  constructor(context: RunContext, after: number) {
+  constructor(context: RunContext, state: State, after: number) {
     this.#context = context;
+    this.#state = state;
     this.#after = after;
   }
 
   /** Looks at the next letters, and retries those that may succeed. After the last letter the first one follows. */
   async atNext(reading: AbortSignal): Promise<void> {
     const { ledger, promoter } = this.#context;
-    const letters = ledger.letters.list({ state: 'open', after: this.#after, limit: AT_ONCE });
+    const letters = ledger.letters.list({ state: this.#state, after: this.#after, limit: AT_ONCE });
     this.#after = letters.length < AT_ONCE ? 0 : (letters.at(-1)?.number ?? 0);
     await Promise.all(
       letters.map(async (letter) => {
@@ -103,6 +115,8 @@ class LetterLooks {
     if (reason === 'changed-by-others') return false;
     const identity = identityOf(letter);
     if ((await source.read(identity)) === 'gone') return true;
+    // Its document is left behind, whatever has become of the slot.
+    if (this.#state === 'discarded') return false;
     if (waits.for !== 'slot' || targetKey === null) return false;
     const slot = { hash: waits.slot, key: keyLevels(targetKey) };
     const seen = await slots.read(slot, idOf(identity));

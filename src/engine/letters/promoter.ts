@@ -117,8 +117,11 @@ export class Promoter {
 
   async #retry(letter: OpenLetter): Promise<void> {
     const context = this.#context;
-    // If the letter is no longer open, another retry or a change of the document has closed it.
-    if (context.pending.letterOf(letter.identity) === null) return;
+    const { pending, ledger } = context;
+    // If the letter is no longer open, another retry or a change of the document has closed it. One that was discarded is
+    // retried only when its document was seen to be gone.
+    const isDiscarded = pending.anyDiscarded && ledger.letters.isDiscarded(letter.identity);
+    if (pending.letterOf(letter.identity) === null && !isDiscarded) return;
     const unit = await reapply(context, identityOf(letter));
     context.points.reach('letter-retried');
     unit.commit(null);

@@ -42,7 +42,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   if (ranges.length === 0) return 'start with cosmig copy';
   if (adoption !== null && phase === 'new')
     return 'cosmig copy shows what is in the target, and adopts it with --yes';
-  if (phase === 'committed') return adviseCommitted(status);
+  if (phase === 'committed') return whatIsLeft(status) ?? NOTHING_LEFT;
   if (CUTTING_OVER.has(phase)) {
     const stopped = cutover?.stoppedSince == null ? '' : ', and writers may still be stopped';
     return `a cutover was interrupted${stopped}: run cosmig cutover again, or let writers resume and continue with cosmig tail`;
@@ -75,7 +75,8 @@ function mayBeStopped({ cutover, lastRun, proof }: Known): boolean {
   return [lastRun?.began, proof?.at].every((at) => at === undefined || Date.parse(at) <= atMs);
 }
 
-function adviseCommitted({ cutover }: Known): string {
+/** Returns what the last cutover has left to do after its commit; null: nothing. */
+export function whatIsLeft({ cutover }: Pick<Known, 'cutover'>): string | null {
   const { left = [], lateWrites = [] } = cutover ?? {};
   if (left.includes('hook'))
     return 'run cosmig cutover again: the command of --on-commit has not succeeded yet';
@@ -83,13 +84,15 @@ function adviseCommitted({ cutover }: Known): string {
     return 'run cosmig cutover again: it checks whether the source was written to after the commit';
   const steps = [
     ...(lateWrites.length > 0
-      ? ['stop the process that still writes to the source, and fix the documents it wrote in the target']
+      ? [
+          'stop the process that still writes to the source, and fix in the target what it has written since the commit',
+        ]
       : []),
     ...(left.includes('settings')
       ? ['run cosmig cutover again: some settings of the target are not as requested']
       : []),
   ];
-  return steps.length > 0 ? steps.join('; ') : NOTHING_LEFT;
+  return steps.length > 0 ? steps.join('; ') : null;
 }
 
 function adviseWhileRunning(status: Known): string {

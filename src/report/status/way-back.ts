@@ -11,7 +11,7 @@ import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
 import { paceNow } from '../watch/rates/pace.ts';
 import { whyVoid } from './last-comparison.ts';
-import { NOTHING_LEFT_BACK } from './status-advice.ts';
+import { NOTHING_LEFT_BACK, whatIsLeft } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 import { stopEstimateOf, type LastComparison } from './stop-estimate.ts';
 
@@ -247,7 +247,7 @@ export function finalProof(status: Pick<Status, 'phase' | 'lastCommit' | 'wayBac
 /** Returns what to do next if the way back decides it; null if the rest of the status does. */
 export function adviseWayBack(
   wayBack: WayBackStatus | null,
-  { phase, running }: Pick<Status, 'phase' | 'running'>,
+  { phase, running, cutover }: Pick<Status, 'phase' | 'running' | 'cutover'>,
   unsafe: Unsafe,
 ): string | null {
   if (wayBack === null) return null;
@@ -256,8 +256,11 @@ export function adviseWayBack(
   if (wayBack.state === 'rollback-unsafe' && phase === 'tailing')
     return adviseUnsafe(unsafe, running !== null);
   if (wayBack.state !== 'prepared') return null;
+  const left = phase === 'committed' ? whatIsLeft({ cutover }) : null;
   // The turn that has not begun is the one that is shown, or leads to the source of that one.
-  return wayBack.leadsTo === 'target'
-    ? 'cosmig tail keeps the target up to date, so that you can return; cosmig finish gives that up'
-    : 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+  const keeps =
+    wayBack.leadsTo === 'target'
+      ? 'cosmig tail keeps the target up to date, so that you can return; cosmig finish gives that up'
+      : 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+  return left === null ? keeps : `${left}; then ${keeps}`;
 }

@@ -13,7 +13,7 @@ export function wayBack(facts: MigrationFacts): Markup | null {
   if (status.wayBack === null) return null;
   const { leadsTo, state, keptUntil } = status.wayBack;
   const to = leadsTo === 'source' ? status.source : status.target;
-  const name = leadsForth(status.wayBack, facts.leadsBack) ? 'The target is kept' : 'Way back to';
+  const name = leadsForth(status.wayBack, facts.leadsBack) ? `The ${leadsTo} is kept` : 'Way back to';
   const leftMs = Date.parse(keptUntil) - atMs;
   const left = leftMs > 0 ? `${formatTimeLeft(leftMs)} left` : `over for ${formatAge(-leftMs)}`;
   const time = facts.isSaved === true ? `until ${formatTime(Date.parse(keptUntil))}` : left;

@@ -362,7 +362,8 @@ function changeText({
   ids,
 }: JournalEntry & { readonly event: 'fence restarted' | 'late write' | 'written by others' }): string {
   if (what === 'split') return `Range ${range} of the source was split or merged`;
-  const done = what === 'written' ? 'was written' : 'was deleted';
-  if (ids.length === 0) return `A document ${done}`;
-  return ids.length === 1 ? `Document ${ids[0]} ${done}` : `${formatCount(ids.length)} documents ${done}`;
+  if (ids.length === 0) return `A document was ${what}`;
+  return ids.length === 1
+    ? `Document ${ids[0]} was ${what}`
+    : `${formatCount(ids.length)} documents were ${what}`;
 }

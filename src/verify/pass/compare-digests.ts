@@ -31,6 +31,9 @@ import type { Comparison, VerifyProgress } from '../verify.ts';
  * pass may be a week old. A list of candidates is outdated after an hour.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
+/** The message if a comparison of the changes does not suffice. */
+const COMPARES_ALL =
+  'what has changed is equal, but the numbers of documents are not those that the ledger expects: comparing all documents';
 /** The message if this identity may not search for documents with a property that feeds hide. */
 const NOT_QUERIED =
   'a property _lsn of the application is not compared: this identity may not query (containers/executeQuery)';
@@ -71,6 +74,7 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
       }
       // The changed documents are equal, but the numbers of documents are not those that the ledger expects, or the
       // ledger does not know them yet. So all documents are compared.
+      comparison.say?.(COMPARES_ALL);
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
     return keep(store, subject, { verdict, comparison });

@@ -74,7 +74,9 @@ export const LETTER_RULES: readonly Rule[] = [
   },
   {
     name: 'each-run-looks-at-the-first-letters',
-    edits: [{ file: LOOKS, find: 'isEach ? 0 : (run * LETTERS_A_RUN) % newest', replace: '0' }],
+    edits: [
+      { file: LOOKS, find: 'count <= LETTERS_A_RUN ? 0 : (run * LETTERS_A_RUN) % newest', replace: '0' },
+    ],
     test: LOOKS_TEST,
     by: 'each run begins with others',
   },
@@ -115,11 +117,29 @@ export const LETTER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/workflows/repair.ts',
-        find: "  if (openLetters > 0) await run('catch-up', { ...parts, command: 'verify --repair' });\n",
-        replace: '  void openLetters;\n',
+        find: "  if (letters.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });\n",
+        replace: '',
       },
     ],
     test: 'test/integration/verify/command/closed-letters.test.ts',
     by: 'looked at all the same',
+  },
+  {
+    name: 'a-discarded-letter-is-not-looked-at',
+    edits: [
+      {
+        file: LOOKS,
+        find: "for (const state of ['open', 'discarded'] as const)",
+        replace: "for (const state of ['open'] as const)",
+      },
+    ],
+    test: 'test/integration/dead-letters/ended.test.ts',
+    by: 'no feed reports it',
+  },
+  {
+    name: 'a-discarded-document-is-moved-into-a-free-slot',
+    edits: [{ file: LOOKS, find: "    if (this.#state === 'discarded') return false;\n", replace: '' }],
+    test: 'test/integration/dead-letters/ended.test.ts',
+    by: 'the slot of a discarded letter becomes free',
   },
 ];

@@ -53,6 +53,7 @@ test.each(['reconcile', 'marker:/gone'])(
     await move.source.item('deleted', 'a').delete();
     const cut = await cosmig(move, ...CUTOVER, ...by);
     expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
+    expect(cut.stderr).toContain('not those that the ledger expects: comparing all documents');
     expect(await idsOf(move)).toEqual(['twin']);
   },
   60_000,

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
-import { typed } from '../../helpers/migration/typed.ts';
+import { cosmig, typed } from '../../helpers/migration/typed.ts';
 
 const flags = { missingKey: ['dead-letter'] };
 const order = (id: string, customerId: string, more: object = { tenantId: 't' }): Order => ({
@@ -82,3 +82,35 @@ test.each(['outcomes-known', 'committed'] satisfies CrashPoint[])(
     );
   },
 );
+
+test('discarded letters: a document is deleted, and no feed reports it -> closed by the cutover, which compares only what changed', async () => {
+  await using move = await Move.open({ flags });
+  await move.put(...both('deleted'), ...both('kept'), order('other', 'a'));
+  expect((await cosmig(move, 'copy')).code).toBe(5);
+  expect((await typed(move, 'dead-letters', 'discard', '--all', '--reason', 'collision', '--yes')).code).toBe(
+    0,
+  );
+  await move.source.item('deleted', await loserOf(move, 'deleted')).delete();
+  expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
+  expect(lettersOf(move).toSorted()).toEqual(['"deleted" closed, not', '"kept" discarded, left behind']);
+  await move.source.item('kept', await loserOf(move, 'kept')).delete();
+  const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
+  expect([cut.code, cut.stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+    0,
+    expect.stringContaining('as many as the ledger knows'),
+  ]);
+  expect(lettersOf(move).toSorted()).toEqual(['"deleted" closed, not', '"kept" closed, not']);
+});
+
+test('discarded letters: the slot of a discarded letter becomes free -> its document is still left behind', async () => {
+  await using move = await Move.open({ flags });
+  await move.put(...both('left'));
+  await move.run('copy');
+  const loser = await loserOf(move, 'left');
+  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+  await move.source.item('left', loser === 'a' ? 'b' : 'a').delete();
+  await move.target.item('left', 't').delete();
+  await move.run('catch-up');
+  expect(lettersOf(move)).toEqual(['"left" discarded, left behind']);
+  expect(await move.documents(move.target)).toEqual([]);
+});

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { wayBackRows } from '../../../../src/report/status/way-back.ts';
+import { adviseWayBack, wayBackRows } from '../../../../src/report/status/way-back.ts';
 import type { Status } from '../../../../src/report/status/status-data.ts';
 import { deadLetters } from '../../../../src/report/watch/moved.ts';
+import { inWordsOf } from '../../../../src/report/watch/page.ts';
 import { wayBack as wayBackOfPage } from '../../../../src/report/watch/way-back.ts';
 import { factsOf } from '../watch/making.ts';
 import { beginLease, NOW_MS } from '../../state/making.ts';
@@ -45,6 +46,36 @@ test.each([
   ]);
   const back = wayBackRows({ ...facts.status, began, ru, wayBack: forth }, NOW_MS, true).slice(0, 2);
   expect(back.map(([name]) => name)).toEqual(['way back', 'return now']);
+});
+
+test.each([
+  ['cutover', false, 'Way back to <'],
+  ['rollback', true, 'The target is kept <'],
+] as const)('page, after a %s -> says which container is kept', (_name, leadsBack, words) => {
+  const facts = factsOf((ledger) => beginLease(ledger, { phase: 'tail' }));
+  if (facts.is !== 'known') throw new Error(facts.why);
+  const wayBack = { ...IN_USE, state: 'prepared' } as const;
+  const shown = { ...facts, leadsBack, status: { ...facts.status, wayBack } };
+  expect(inWordsOf(shown, { back: wayBackOfPage(shown)?.text ?? '' })['back']).toContain(words);
+});
+
+test('status: a cutover has something left to do after its commit -> that comes before the way back', () => {
+  const wayBack = { ...IN_USE, state: 'prepared' } as const;
+  const unsafe = { lost: [], ranges: [], byOthers: [], missed: [] };
+  const none = {
+    at: '',
+    why: null,
+    stoppedMs: 5500,
+    stoppedSince: null,
+    lateWrites: [],
+    state: 'committed',
+  } as const;
+  const next = (left: NonNullable<Status['cutover']>['left']): string | null =>
+    adviseWayBack(wayBack, { phase: 'committed', running: null, cutover: { ...none, left } }, unsafe);
+  expect(next([])).toMatch(/^cosmig reverse keeps/);
+  expect(next(['hook'])).toMatch(
+    /^run cosmig cutover again: the command of --on-commit .*; then cosmig reverse/,
+  );
 });
 
 test('page: a way back that would be refused -> no estimate for how long it stops writers; a letter is as old as its last attempt', () => {
