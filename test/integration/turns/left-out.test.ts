@@ -1,5 +1,6 @@
 /** Documents that cannot go back: those that are known before the writers are stopped, and those of the window. */
 import { expect, test } from 'vitest';
+import { Ledger } from '../../../src/state/ledger.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
@@ -50,6 +51,14 @@ test('way back: dead letters were discarded -> each is named, and none that was 
     .replace({ ...order(kept?.id ?? '', other), tenantId: 'free' });
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
   expect((await cosmig(move, 'verify')).code).toBe(0);
+  {
+    // A cosmig that did not close such letters has left them discarded.
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    const [letter] = [...ledger.letters.each('closed')].filter(({ id }) => id === `"${kept?.id}"`);
+    if (letter === undefined) throw new Error('it was closed when its document moved');
+    ledger.letters.change({ change: 'open', letter: { ...letter, slot: null } });
+    expect(ledger.letters.discard(ledger.letters.newest(1)[0]?.number ?? 0, letter.atMs)).toBe(true);
+  }
   const cut = await cosmig(move, ...cutover);
   expect([cut.code, cut.stderr]).toEqual([0, expect.anything()]);
 }, 90_000);
