@@ -35,10 +35,9 @@ export function letterText(letter: Letter, document: string | null | undefined):
 export function nextOf({ reason, state }: Letter, document: string | null | undefined): string {
   if (state === 'closed') return 'nothing';
   if (document !== null) return state === 'open' ? NEXT[reason] : DISCARDED;
-  // A run does not look at letters that were discarded, so this one stays as it is.
   return state === 'open'
     ? 'nothing: its document was deleted in the source, and cosmig tail closes the letter while it runs'
-    : 'nothing: its document was deleted in the source';
+    : 'nothing: its document was deleted in the source, and the cutover closes the letter';
 }
 
 /** Where the reason begins in a list of letters. */

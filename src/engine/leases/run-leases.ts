@@ -4,12 +4,12 @@
  *
  *   new -> copying -> tailing
  */
-import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
-import { readTurns } from '../../state/turns/chain.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotReadyError } from '../../lib/errors.ts';
 import { group, type Group } from '../../lib/group.ts';
+import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Lease } from '../../state/leases.ts';
+import { readTurns } from '../../state/turns/chain.ts';
 import { Reservation } from '../../preflight/reservation.ts';
 import { adoptTarget } from '../map/adopt-target.ts';
 import { anchorAll } from './anchor.ts';

@@ -3,22 +3,9 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { Move, type Order } from '../../helpers/migration/move.ts';
+import { both, loserOf, NEEDS_KEY as flags, order } from '../../helpers/migration/collisions.ts';
+import { Move } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
-
-const flags = { missingKey: ['dead-letter'] };
-const order = (id: string, customerId: string, more: object = { tenantId: 't' }): Order => ({
-  id,
-  customerId,
-  ...more,
-});
-const both = (id: string): Order[] => [order(id, 'a'), order(id, 'b')];
-
-/** The customer whose document is not in the target. */
-async function loserOf(move: Move, id: string): Promise<string> {
-  const copies = await move.documents(move.target);
-  return copies.find((copy) => copy.id === id)?.['customerId'] === 'a' ? 'b' : 'a';
-}
 
 /** Each letter with its state, and whether the ledger says that its document is left behind. */
 function lettersOf(move: Move): string[] {
@@ -84,7 +71,7 @@ test.each(['outcomes-known', 'committed'] satisfies CrashPoint[])(
 );
 
 test('discarded letters: a document is deleted, and no feed reports it -> closed by the cutover, which compares only what changed', async () => {
-  await using move = await Move.open({ flags });
+  await using move = await Move.open();
   await move.put(...both('deleted'), ...both('kept'), order('other', 'a'));
   expect((await cosmig(move, 'copy')).code).toBe(5);
   expect((await typed(move, 'dead-letters', 'discard', '--all', '--reason', 'collision', '--yes')).code).toBe(
@@ -94,6 +81,18 @@ test('discarded letters: a document is deleted, and no feed reports it -> closed
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
   expect(lettersOf(move).toSorted()).toEqual(['"deleted" closed, not', '"kept" discarded, left behind']);
   await move.source.item('kept', await loserOf(move, 'kept')).delete();
+  // A crash before the COMMIT leaves the letter as it was.
+  const crash = new AbortController();
+  const crashed = move.run('catch-up', {
+    abort: crash.signal,
+    onPoint: (point) => {
+      if (point !== 'letter-retried') return;
+      crash.abort(new Error('crash'));
+      crash.signal.throwIfAborted();
+    },
+  });
+  await expect(crashed).rejects.toThrow('crash');
+  expect(lettersOf(move).toSorted()).toEqual(['"deleted" closed, not', '"kept" discarded, left behind']);
   const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
   expect([cut.code, cut.stdout.replaceAll(/\s+/g, ' ')]).toEqual([
     0,

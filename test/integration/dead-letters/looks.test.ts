@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
-import { Move, type Order } from '../../helpers/migration/move.ts';
+import { both, NEEDS_KEY as flags, order, sidesOf } from '../../helpers/migration/collisions.ts';
+import { Move } from '../../helpers/migration/move.ts';
 import { isBatchOf, isLaterPage, Tapped } from '../../helpers/migration/tapped.ts';
 import type { TapRequest } from '../../helpers/migration/tap.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
@@ -12,15 +13,6 @@ import type { LetterChange, Reason } from '../../../src/state/dead-letters.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { hashOf } from '../../unit/state/making.ts';
 import { until as untilSoon } from '../../helpers/wait.ts';
-
-const flags = { missingKey: ['dead-letter'] };
-const order = (id: string, customerId: string, more: object = { tenantId: 't' }): Order => ({
-  id,
-  customerId,
-  ...more,
-});
-/** Two documents that claim one slot. */
-const both = (id: string): Order[] => [order(id, 'a'), order(id, 'b')];
 
 /** Waits for as long as a busy machine may need. */
 async function until(check: () => boolean | Promise<boolean>, what: string): Promise<void> {
@@ -33,12 +25,6 @@ function openIn(path: string): string[] {
   return ledger.letters
     .list({ state: 'open', after: 0, limit: 100 })
     .map(({ id, sourceKey, attempts }) => `${id} ${sourceKey} ${attempts}`);
-}
-
-/** The customers of the documents of a collision: of the one in the target, and of the one with the letter. */
-async function sidesOf(move: Move, id: string): Promise<readonly [winner: string, loser: string]> {
-  const copies = await move.documents(move.target);
-  return copies.find((copy) => copy.id === id)?.['customerId'] === 'a' ? ['a', 'b'] : ['b', 'a'];
 }
 
 /** Runs a tail until `isOver`. */

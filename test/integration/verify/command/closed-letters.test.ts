@@ -1,23 +1,10 @@
 /** The dead letters that `verify --repair` closes: named with what became of their documents. */
 import { expect, test } from 'vitest';
-import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { both, loserOf, NEEDS_KEY as flags, order } from '../../../helpers/migration/collisions.ts';
+import { Move } from '../../../helpers/migration/move.ts';
 import { cosmig } from '../../../helpers/migration/typed.ts';
 import { VERDICT } from '../../../unit/report/verdict.ts';
 import { compareAndRepair } from '../../../../src/workflows/repair.ts';
-
-const flags = { missingKey: ['dead-letter'] };
-const order = (id: string, customerId: string, more: object = { tenantId: 't' }): Order => ({
-  id,
-  customerId,
-  ...more,
-});
-const both = (id: string): Order[] => [order(id, 'a'), order(id, 'b')];
-
-/** The customer whose document is not in the target. */
-async function loserOf(move: Move, id: string): Promise<string> {
-  const copies = await move.documents(move.target);
-  return copies.find((copy) => copy.id === id)?.['customerId'] === 'a' ? 'b' : 'a';
-}
 
 test('verify --repair: documents of letters, and one that had a slot, are gone -> names each closed letter', async () => {
   await using move = await Move.open({ flags });
