@@ -25,7 +25,7 @@ import { Journal } from './journal.ts';
 import { MigrationStore, type FirstContainers } from './migration.ts';
 import { IndexBuild, type BuildSizes } from './index/build.ts';
 import { IndexRunStore } from './index/runs.ts';
-import { countKnown, type KnownDocuments } from './index/known-documents.ts';
+import { countKnown, liveIn, type KnownDocuments, type IdentitySpan } from './index/known-documents.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
 import { NextTurnStore } from './turns/next-turn.ts';
@@ -261,20 +261,26 @@ export class Ledger {
 
   /**
    * Counts the documents that the ledger knows, in steps that all see the same state of the ledger. Nothing else may be
-   * read through this object until the last step. Returns null if the copy of a range is not indexed yet.
+   * read through this object until the last step. `some`: documents to look up, in order. Returns null if the copy of a
+   * range is not indexed yet.
    */
-  *known(): Generator<void, KnownDocuments | null> {
+  *known(some: readonly Buffer[] = []): Generator<void, KnownDocuments | null> {
     const database = this.#database;
     const { transactions, ...stores } = this.#index;
     if (!this.leases.live().every(({ indexId }) => this.isIndexed(indexId))) return null;
     transactions.read(() => database.exec('BEGIN'));
     try {
-      return yield* countKnown(stores);
+      return yield* countKnown(stores, some);
     } catch (error) {
       throw asDatabaseError(error, database.name);
     } finally {
       database.exec('COMMIT');
     }
+  }
+
+  /** Returns the documents of a span that `known` counts on both sides, except those that `isKnown` knows already. */
+  liveIn(span: IdentitySpan, isKnown: (identity: Buffer) => boolean): Buffer[] {
+    return this.atOnce(() => [...liveIn(this.#index, span, isKnown)]);
   }
 
   /** Writes a consistent copy of the ledger, while a mover may continue. Refuses to overwrite a file. */

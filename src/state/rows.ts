@@ -78,6 +78,11 @@ export class RowStore {
           'SELECT DISTINCT identity FROM overrides WHERE identity > ? ORDER BY identity LIMIT ?',
         )
         .pluck(),
+      live: database
+        .prepare<[Buffer, Buffer], Buffer>(
+          "SELECT identity FROM documents WHERE identity BETWEEN ? AND ? AND state = 'live' ORDER BY identity",
+        )
+        .pluck(),
       totals: database.prepare<[], Columns>(
         'SELECT state, slot IS NOT NULL AS has_copy, count(*) AS documents FROM documents GROUP BY 1, 2',
       ),
@@ -107,6 +112,11 @@ export class RowStore {
   /** Returns the next identities that have a row, in order, after the given one. */
   identitiesAfter(identity: Buffer, limit: number): Buffer[] {
     return this.#sql.identitiesAfter.all(identity, limit);
+  }
+
+  /** Returns the identities from `first` to `last` that have a row of a live document. */
+  liveBetween(first: Buffer, last: Buffer): Buffer[] {
+    return this.#sql.live.all(first, last);
   }
 
   /** Stores a row. Called inside a transaction of units.ts (COMMIT or settling); opens none. */

@@ -3,7 +3,8 @@
  * reads only later changes. Invariant: the positions are used only for the same spec and the same containers.
  */
 import type { StartedAt } from '../cosmos/feed/fenced-pass.ts';
-import type { Proof, Subject } from './store.ts';
+import type { Proof } from './proof-record.ts';
+import type { Subject } from './store.ts';
 import { memberOf } from '../lib/json/json.ts';
 
 export interface ResumePoints {

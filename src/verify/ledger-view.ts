@@ -30,10 +30,13 @@ export class LedgerView {
     return body(ledger);
   }
 
-  /** Returns how many documents the mover knows on both sides; null: the copy is not indexed yet. */
-  async known(signal: AbortSignal): Promise<KnownDocuments | null> {
+  /**
+   * Returns how many documents the mover knows on both sides, and which of `some` are among them; null: the copy is not
+   * indexed yet.
+   */
+  async known(signal: AbortSignal, some: readonly Buffer[] = []): Promise<KnownDocuments | null> {
     using ledger = Ledger.openReadonly(this.#path);
-    const steps = ledger.known();
+    const steps = ledger.known(some);
     try {
       return await inSteps(steps, signal);
     } finally {

@@ -9,11 +9,12 @@ import { changeCount, checkRows, openTables } from '../lib/sqlite/table-sums.ts'
 import { asErrorOfReplaceable, withDatabaseErrors } from '../lib/sqlite/database-errors.ts';
 import { openDatabase, openToRead, refuseForeignFile, type Database } from '../lib/sqlite/sqlite.ts';
 import { memberOf } from '../lib/json/json.ts';
-import { bytes, json, jsonText, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
+import { bytes, json, number, oneOf, orNull, text, type Columns } from '../lib/sqlite/column.ts';
 import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 import { ProgressRecord } from './progress-record.ts';
+import { LAST_PROOF, proofIn, ProofRecord, type Proof } from './proof-record.ts';
 import { LastVerdictRecord } from './last-verdict.ts';
 import { SpreadRecord } from './spread.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
@@ -69,12 +70,14 @@ export interface Sums {
   readonly repeated: number;
 }
 
-/** The record of a comparison that found no difference. */
-export interface Proof {
-  readonly atMs: number;
-  readonly fingerprint: string;
-  /** The details of the verdict as JSON text, for the report and for a later comparison of changes. */
-  readonly details: string;
+/** What is known when all candidates are listed. */
+export interface Listed {
+  readonly nowMs: number;
+  /** How long it takes to read both sides; null: not known. */
+  readonly readMs: number | null;
+  readonly knowsHidden: boolean;
+  /** The documents that the ledger counts, and that the pass has found on neither side. */
+  readonly absent: readonly Buffer[];
 }
 
 /**
@@ -111,6 +114,7 @@ export class VerifyStore {
   readonly progress: ProgressRecord;
   readonly spread: SpreadRecord;
   readonly verdict: LastVerdictRecord;
+  readonly #proof: ProofRecord;
   readonly #database: Database;
   /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
@@ -129,6 +133,7 @@ export class VerifyStore {
     this.progress = new ProgressRecord(database, this.#transactions);
     this.spread = new SpreadRecord(database, this.#transactions);
     this.verdict = new LastVerdictRecord(database, this.#transactions);
+    this.#proof = new ProofRecord(database);
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
@@ -158,11 +163,6 @@ export class VerifyStore {
         'SELECT * FROM chunks WHERE side = ? AND number > ? ORDER BY number LIMIT 1',
       ),
       lastChunk: database.prepare<[], Columns>('SELECT * FROM chunks ORDER BY number DESC LIMIT 1'),
-      prove: database.prepare(
-        'INSERT INTO proofs (at_ms, fingerprint, details) VALUES (@atMs, @fingerprint, @details)',
-      ),
-      disprove: database.prepare('DELETE FROM proofs'),
-      proof: database.prepare<[], Columns>(LAST_PROOF),
     };
     this.#chunks = new ChunkFile(`${database.name}-runs`);
     const last = this.#sql.lastChunk.get();
@@ -256,10 +256,7 @@ export class VerifyStore {
    */
   end(proof?: Proof): void {
     this.#transactions.durable(() => {
-      if (proof !== undefined) {
-        this.#sql.disprove.run();
-        this.#sql.prove.run(proof);
-      }
+      if (proof !== undefined) this.#proof.replace(proof, this.begun()?.extent ?? 'all');
       this.#sql.stage.run('done');
     });
   }
@@ -267,7 +264,7 @@ export class VerifyStore {
   /** Marks the comparison as done and deletes the last proof: the differences that were found make it void. */
   disprove(): void {
     this.#transactions.durable(() => {
-      this.#sql.disprove.run();
+      this.#proof.drop();
       this.#sql.stage.run('done');
     });
   }
@@ -333,13 +330,11 @@ export class VerifyStore {
   }
 
   /** Records that all candidates are listed, and deletes the entries, which are no longer needed. */
-  listed(
-    repeated: Readonly<Record<SideName, number>>,
-    { knowsHidden, ...at }: { nowMs: number; readMs: number | null; knowsHidden: boolean },
-  ): void {
+  listed(repeated: Readonly<Record<SideName, number>>, { knowsHidden, absent, ...at }: Listed): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
+      this.#proof.note(absent);
       this.#sql.listed.run({ ...at, knowsHidden: Number(knowsHidden) });
     });
     this.#dropChunks();
@@ -347,7 +342,12 @@ export class VerifyStore {
 
   /** Returns the last clean comparison. */
   proof(): Proof | null {
-    return proofIn(this.#sql.proof.get());
+    return this.#proof.last();
+  }
+
+  /** Returns the documents that the ledger counts, and that the last clean comparison has found on neither side. */
+  absent(): readonly Buffer[] {
+    return this.#proof.absent();
   }
 
   [Symbol.dispose](): void {
@@ -369,7 +369,8 @@ export class VerifyStore {
   #startAgain(): void {
     this.#transactions.durable(() => {
       this.#forget();
-      this.#database.exec('DELETE FROM proofs; DELETE FROM last_verdict');
+      this.#proof.drop();
+      this.#database.exec('DELETE FROM last_verdict');
     });
     this.#dropChunks();
     this.#mark?.reset(changeCount(this.#database));
@@ -378,18 +379,8 @@ export class VerifyStore {
   #forget(): void {
     for (const table of ['comparison', 'parts', 'sums', 'chunks', 'candidates'])
       this.#database.exec(`DELETE FROM ${table}`);
+    this.#proof.forget();
   }
-}
-
-const LAST_PROOF = 'SELECT * FROM proofs ORDER BY number DESC LIMIT 1';
-
-function proofIn(row: Columns | undefined): Proof | null {
-  if (row === undefined) return null;
-  return {
-    atMs: number(row, 'at_ms'),
-    fingerprint: text(row, 'fingerprint'),
-    details: jsonText(row, 'details'),
-  };
 }
 
 function chunkIn(row: Columns): Chunk {

@@ -10,7 +10,8 @@ import { retentionEndMs } from '../../state/reading/replicated.ts';
 import type { JournalEntry } from '../../state/journal.ts';
 import type { Run } from '../../state/runs.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
-import { VerifyStore, verifyPath, type Proof } from '../../verify/store.ts';
+import type { Proof } from '../../verify/proof-record.ts';
+import { VerifyStore, verifyPath } from '../../verify/store.ts';
 
 /** What was read. */
 export interface LedgerSeen {

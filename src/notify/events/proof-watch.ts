@@ -2,7 +2,7 @@
 import { formatCount } from '../../lib/counting.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import { NO_DIFFERENCES } from '../../verify/verdict.ts';
-import type { Proof } from '../../verify/store.ts';
+import type { Proof } from '../../verify/proof-record.ts';
 import { proofKey, type Happening } from './happening.ts';
 import { PROOF_TEXTS } from './sentences.ts';
 

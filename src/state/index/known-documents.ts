@@ -17,6 +17,8 @@ export interface KnownDocuments {
   readonly source: number;
   /** The copies of these documents in the target. A document with a dead letter has no copy, or an outdated one. */
   readonly target: number;
+  /** Those of some given documents that are counted on both sides. */
+  readonly live: readonly Buffer[];
 }
 
 interface Stores {
@@ -28,26 +30,82 @@ interface Stores {
 /** How many identities are looked up between two pauses. */
 const IDENTITIES_A_STEP = 1000;
 
-/** Counts in steps. The caller makes sure that all steps read the same state of the ledger. */
-export function* countKnown({ rows, runs, entries }: Stores): Generator<void, KnownDocuments> {
+/**
+ * Counts in steps, and looks up `some` documents, in order. The caller makes sure that all steps read the same state of the
+ * ledger.
+ */
+export function* countKnown(
+  { rows, runs, entries }: Stores,
+  some: readonly Buffer[],
+): Generator<void, KnownDocuments> {
   const { live, quarantined, outdated } = rows.totals();
+  const isVoid = (found: Found): boolean => rows.isOverridden(entries.read(found.block, found.at));
   const finished = runs.finished(null);
   let indexed = finished.reduce((sum, run) => sum + runs.entryCount(run), 0);
   // A document has an entry in at most one index, and its row takes precedence over the entry.
   const inRuns = new Finder(runs, finished);
-  for (const some of inSteps((after) => rows.identitiesAfter(after, IDENTITIES_A_STEP))) {
-    for (const identity of some) if (inRuns.find(identity) !== null) indexed -= 1;
+  for (const those of inSteps((after) => rows.identitiesAfter(after, IDENTITIES_A_STEP))) {
+    for (const identity of those) if (inRuns.find(identity) !== null) indexed -= 1;
     yield;
   }
   const inRunsAgain = new Finder(runs, finished);
-  for (const some of inSteps((after) => rows.overriddenAfter(after, IDENTITIES_A_STEP))) {
-    for (const identity of some) {
+  for (const those of inSteps((after) => rows.overriddenAfter(after, IDENTITIES_A_STEP))) {
+    for (const identity of those) {
       const found = rows.find(identity) === null ? inRunsAgain.find(identity) : null;
-      if (found !== null && rows.isOverridden(entries.read(found.block, found.at))) indexed -= 1;
+      if (found !== null && isVoid(found)) indexed -= 1;
     }
     yield;
   }
-  return { source: live + indexed + quarantined, target: live + indexed + outdated };
+  const inRunsOnceMore = new Finder(runs, finished);
+  const isLive = (identity: Buffer): boolean => {
+    const row = rows.find(identity);
+    if (row !== null) return row.state === 'live';
+    const found = inRunsOnceMore.find(identity);
+    return found !== null && !isVoid(found);
+  };
+  const totals = { source: live + indexed + quarantined, target: live + indexed + outdated };
+  return { ...totals, live: some.filter(isLive) };
+}
+
+/** All identities from `first` to `last`. */
+export interface IdentitySpan {
+  readonly first: Buffer;
+  readonly last: Buffer;
+}
+
+/**
+ * Yields the documents of a span that the ledger counts on both sides, except those that `isKnown` knows already. Of
+ * these nothing else is read.
+ */
+export function* liveIn(
+  { rows, runs, entries }: Stores,
+  { first, last }: IdentitySpan,
+  isKnown: (identity: Buffer) => boolean,
+): Generator<Buffer> {
+  for (const identity of rows.liveBetween(first, last)) if (!isKnown(identity)) yield identity;
+  for (const run of runs.finished(null)) {
+    for (const { block, at } of entriesIn(runs, run, { first, last })) {
+      const identity = block.subarray(at, at + HASH_BYTES);
+      if (isKnown(identity) || rows.find(identity) !== null) continue;
+      if (!rows.isOverridden(entries.read(block, at))) yield Buffer.from(identity);
+    }
+  }
+}
+
+/** Yields the entries of a run whose identities are in a span. */
+function* entriesIn(runs: IndexRunStore, run: number, { first, last }: IdentitySpan): Generator<Found> {
+  const probe = Buffer.alloc(INDEX_BYTES);
+  first.copy(probe);
+  let block = runs.blockWith(run, probe) ?? runs.blockAfter(run, probe);
+  while (block !== null) {
+    const { data } = block;
+    for (let at = 0; at < data.length; at += INDEX_BYTES) {
+      if (data.compare(first, 0, HASH_BYTES, at, at + HASH_BYTES) < 0) continue;
+      if (data.compare(last, 0, HASH_BYTES, at, at + HASH_BYTES) > 0) return;
+      yield { block: data, at };
+    }
+    block = runs.blockAfter(run, data.subarray(0, INDEX_BYTES));
+  }
 }
 
 /** Yields identities in order, some at a time. */

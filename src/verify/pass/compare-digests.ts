@@ -11,7 +11,8 @@ import { markerOf, rekeyOptionsOf } from '../../spec/rekey-options.ts';
 import { Buckets } from './buckets.ts';
 import type { CandidateState } from '../recheck/candidate-store.ts';
 import { countLetters } from '../counts/count-ranges.ts';
-import { countBoth, type CountedSides } from '../counts/compare-counts.ts';
+import { asKnown, countNow } from '../counts/as-known.ts';
+import { findAbsent } from '../recheck/find-absent.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
 import { listHidden } from '../recheck/hidden-properties.ts';
 import { firstDifferences, streamDifferences } from '../difference-lists.ts';
@@ -56,8 +57,9 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
       const { isCounted = true } = comparison;
       // Documents are counted before the comparison takes its fence. So a new document that makes up for a delete in
       // the count is compared.
-      const counted = isCounted ? await countedAsKnown(comparison) : null;
+      const before = isCounted ? await countNow(comparison, store) : null;
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
+      const counted = asKnown(before, store);
       if (verdict.equal !== true || counted !== null || !isCounted) {
         const { atMs: sinceMs, readMs } = since;
         const totals =
@@ -120,21 +122,6 @@ function keep(
   return verdict;
 }
 
-/**
- * Returns the numbers of documents on both sides, if each side has exactly as many as the mover knows; otherwise null.
- *
- * The source has no document that the mover does not know, since the feed shows each. So if the numbers are equal, no
- * document was deleted there unreported. The target has no document that the mover does not know either: that was so at
- * the last clean comparison, and what came later is compared. Comparing the two counts with each other would prove
- * less: a delete in the source could hide the loss of another document in the target.
- */
-async function countedAsKnown(comparison: Comparison): Promise<CountedSides | null> {
-  const known = await comparison.ledger.known(comparison.signal);
-  if (known === null) return null;
-  const { source, target } = await countBoth(comparison);
-  return source.count === known.source && target.count === known.target ? { source, target } : null;
-}
-
 interface Comparing {
   readonly store: VerifyStore;
   readonly subject: Subject;
@@ -191,7 +178,11 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
         };
         store.spread.put({ atMs: clock.now(), fingerprint: subject.fingerprint, counts });
       }
-      store.listed(repeated, { nowMs: clock.now(), readMs, knowsHidden });
+      const documents = sums.source.total().documents - repeated.source;
+      // A cutover does not search while writers are stopped: the result would serve only a later comparison.
+      const isSearched = since === null && comparison.newest !== true;
+      const absent = isSearched ? await findAbsent({ store, sums, ledger, documents, signal }) : [];
+      store.listed(repeated, { nowMs: clock.now(), readMs, knowsHidden, absent });
     } catch (error) {
       // A comparison with damaged entries can never be resumed, so a new one is begun.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });

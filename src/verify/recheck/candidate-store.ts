@@ -52,6 +52,7 @@ export class CandidateStore {
       list: database.prepare<[{ state: string; after: Buffer; limit: number }], Columns>(
         'SELECT * FROM candidates WHERE state = @state AND identity > @after ORDER BY identity LIMIT @limit',
       ),
+      has: database.prepare<[Buffer], number>('SELECT 1 FROM candidates WHERE identity = ?').pluck(),
       set: database.prepare(
         `UPDATE candidates SET name = @name, state = @state, kind = @kind, seen = @seen, fence_lsn = @fenceLsn,
            since_ms = @sinceMs WHERE identity = @identity`,
@@ -76,6 +77,10 @@ export class CandidateStore {
       for (const { identity, name } of candidates)
         this.#sql.add.run({ identity, name: JSON.stringify(name) });
     });
+  }
+
+  has(identity: Buffer): boolean {
+    return this.#sql.has.get(identity) !== undefined;
   }
 
   list(window: {

@@ -87,7 +87,7 @@ export async function listAll({ store, sums, sourceLevels, signal }: Listing): P
 }
 
 /** Adds up the entries on disk again. If the result differs from the sums of the pass, the chunk file is damaged. */
-class Recount {
+export class Recount {
   readonly #sums: Sums;
   readonly #found = { source: new Buckets(), target: new Buckets() };
 

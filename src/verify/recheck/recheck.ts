@@ -31,6 +31,7 @@ import {
 import { JsonCrossCheck } from '../pass/json-cross-check.ts';
 import type { LedgerView } from '../ledger-view.ts';
 import { parseKey, keyText, keyTexts } from '../document-name.ts';
+import { swapped } from './find-absent.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from '../pass/rows.ts';
 import { seeTokens, type Sides } from '../sides.ts';
 import type { VerifyStore } from '../store.ts';
@@ -146,7 +147,7 @@ export class Recheck {
           found.identity === candidate.identity.toString('latin1');
         return isOurs ? [{ ...found, targetKey: keyText(slot.key) }] : [];
       });
-      const letter = letters.get(swapped(candidate.identity)) ?? null;
+      const letter = letters.get(swapped(candidate.identity).toString('latin1')) ?? null;
       return this.#classified(candidate, { answer: here[i], targets, letter, reach });
     });
   }
@@ -263,15 +264,13 @@ function lettersIn({ letters, rows }: Ledger): Letters {
       const counts = state === 'open' || row?.state === 'quarantined';
       const slot = row?.slot ?? null;
       if (counts)
-        found.set(identity.toString('latin1'), { state, keptIn: slot === null ? null : swapped(slot) });
+        found.set(identity.toString('latin1'), {
+          state,
+          keptIn: slot === null ? null : swapped(slot).toString('latin1'),
+        });
     }
   }
   return found;
-}
-
-/** Returns a hash with its words in the other byte order. The ledger stores words high byte first. */
-function swapped(hash: Buffer): string {
-  return Buffer.from(hash).swap32().toString('latin1');
 }
 
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {

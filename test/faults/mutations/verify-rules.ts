@@ -312,9 +312,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'counts-explained-by-letters',
     edits: [
       {
-        file: 'src/verify/pass/compare-digests.ts',
-        find: 'source.count === known.source && target.count === known.target',
-        replace: 'source.count === known.source && source.count >= target.count',
+        file: 'src/verify/counts/as-known.ts',
+        find: 'sides.source.count === known.source - gone && sides.target.count === known.target - gone',
+        replace: 'sides.source.count === known.source - gone && sides.source.count >= sides.target.count',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
@@ -324,9 +324,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'counts-compared-with-each-other',
     edits: [
       {
-        file: 'src/verify/pass/compare-digests.ts',
-        find: 'source.count === known.source && target.count === known.target',
-        replace: 'source.count - target.count === known.source - known.target',
+        file: 'src/verify/counts/as-known.ts',
+        find: 'sides.source.count === known.source - gone && sides.target.count === known.target - gone',
+        replace: 'sides.source.count - sides.target.count === known.source - known.target',
       },
     ],
     test: 'test/integration/cutover/unannounced-deletes.test.ts',
@@ -337,9 +337,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: '      const counted = isCounted ? await countedAsKnown(comparison) : null;\n      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n',
+        find: '      const before = isCounted ? await countNow(comparison, store) : null;\n      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n',
         replace:
-          '      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n      const counted = isCounted ? await countedAsKnown(comparison) : null;\n',
+          '      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n      const before = isCounted ? await countNow(comparison, store) : null;\n',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
@@ -548,5 +548,29 @@ export const VERIFY_RULES: readonly Rule[] = [
     ],
     test: 'test/unit/preflight/findings.test.ts',
     by: 'no sampled ttl',
+  },
+  {
+    name: 'an-absent-document-stays-absent',
+    edits: [
+      {
+        file: 'src/verify/counts/as-known.ts',
+        find: 'known.live.filter((identity) => !candidates.has(swapped(identity))).length',
+        replace: 'known.live.length',
+      },
+    ],
+    test: 'test/integration/turns/absent.test.ts',
+    by: 'created again',
+  },
+  {
+    name: 'absent-documents-outlive-what-was-seen',
+    edits: [
+      {
+        file: 'src/verify/proof-record.ts',
+        find: "    if (extent === 'changes') this.#sql.dropSeen.run();\n    else {",
+        replace: "    if (extent === 'all') {",
+      },
+    ],
+    test: 'test/unit/verify/store.test.ts',
+    by: 'until a change is seen',
   },
 ];

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LedgerError } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { VerifyStore, type Proof } from '../../../src/verify/store.ts';
+import type { Proof } from '../../../src/verify/proof-record.ts';
+import { VerifyStore } from '../../../src/verify/store.ts';
 import { damage, type OlderFiles } from '../../helpers/damage.ts';
 import { contentsOf, execIn } from '../../helpers/database-file.ts';
 import { draws } from '../../helpers/generated.ts';
@@ -50,7 +51,7 @@ function filled(path: string): { readonly store: VerifyStore; readonly older: Re
     name: { id: `"d${n}"`, sourceKey: ['"k"'], targetKeys: [['"t"']] },
   }));
   store.candidates.add(names);
-  store.listed({ source: 0, target: 0 }, { nowMs: 11, readMs: 1, knowsHidden: true });
+  store.listed({ source: 0, target: 0 }, { nowMs: 11, readMs: 1, knowsHidden: true, absent: [] });
   return { store, older };
 }
 

@@ -44,6 +44,40 @@ describe('verify store: the last proof', () => {
   });
 });
 
+test('verify store: documents on neither side -> kept with the proof of their comparison, and until a change is seen', () => {
+  const [one, two] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)];
+  const listed = { nowMs: 2, readMs: 1, knowsHidden: true };
+  const proof = { atMs: 3, fingerprint: 'f', details: '{}' };
+  const begin = (extent: 'all' | 'changes') => ({ ...SUBJECT, beganAtMs: 1, extent, isAfterRepair: false });
+  /** Opens the file again for each step, as after a crash. */
+  const then = (step: (store: VerifyStore) => void): readonly Buffer[] => {
+    using store = VerifyStore.open(path());
+    step(store);
+    return store.absent();
+  };
+  const readNow = (absent: readonly Buffer[]): readonly Buffer[] =>
+    then((store) => {
+      store.begin(begin('all'));
+      store.listed({ source: 0, target: 0 }, { ...listed, absent });
+    });
+  expect(readNow([one, two])).toEqual([]);
+  expect(then((store) => store.end(proof))).toEqual([one, two]);
+  // An unfinished comparison changes nothing, nor does one of changes that has proven nothing.
+  expect(readNow([one])).toEqual([one, two]);
+  const seen = { identity: one, name: { id: '"1"', sourceKey: [], targetKeys: [] } };
+  expect(
+    then((store) => {
+      store.begin(begin('changes'));
+      store.candidates.add([seen]);
+      store.end();
+    }),
+  ).toEqual([one, two]);
+  expect(then((store) => store.end(proof))).toEqual([two]);
+  expect(readNow([one])).toEqual([two]);
+  expect(then((store) => store.end(proof))).toEqual([one]);
+  expect(then((store) => store.disprove())).toEqual([]);
+});
+
 test.skipIf(process.platform === 'win32')('verify store: its files -> only the owner may read them', () => {
   using store = VerifyStore.open(path());
   store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all', isAfterRepair: false });

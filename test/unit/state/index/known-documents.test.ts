@@ -15,8 +15,11 @@ import {
 } from '../making.ts';
 
 /** Runs all steps of the count, and returns how many there were. */
-function count(ledger: Ledger): { readonly known: unknown; readonly steps: number } {
-  const counting = ledger.known();
+function count(
+  ledger: Ledger,
+  some: readonly Buffer[] = [],
+): { readonly known: unknown; readonly steps: number } {
+  const counting = ledger.known(some);
   for (let steps = 0; ; steps += 1) {
     const { done, value } = counting.next();
     if (done === true) return { known: value, steps };
@@ -60,16 +63,29 @@ test('known documents: rows, overrides and entries of several indexes -> as many
     return [rowOf(identity, hasCopy ? slot : null, { state })];
   });
   ledger.units.commit([{ unit: ledger.units.nextUnit(), move: null, rows }]);
-  const expected = { source: 0, target: 0 };
-  for (const { identity } of [...documents, ...others]) {
-    const row = ledger.lookup.find(hashOf(identity), null);
+  const expected = { source: 0, target: 0, live: [] as Buffer[] };
+  const identities = [...documents, ...others]
+    .map(({ identity }) => hashOf(identity))
+    .toSorted((one, other) => one.compare(other));
+  for (const identity of identities) {
+    const row = ledger.lookup.find(identity, null);
     if (row === null || row.state === 'tombstone') continue;
     expected.source += 1;
     if (row.slot !== null) expected.target += 1;
+    if (row.state === 'live') expected.live.push(identity);
   }
   expect(expected.source).toBeGreaterThan(expected.target);
-  const { known, steps } = count(ledger);
+  const { known, steps } = count(ledger, identities);
   expect(known).toEqual(expected);
+  // The same documents span by span, without those that the caller knows.
+  const isKnown = (identity: Buffer): boolean => (identity[1] ?? 0) < 240;
+  const found = Array.from({ length: 4 }, (_, n) => {
+    const [first, last] = [Buffer.alloc(16), Buffer.alloc(16, 0xff)];
+    first[0] = n * 64;
+    last[0] = n * 64 + 63;
+    return ledger.liveIn({ first, last }, isKnown).toSorted((one, other) => one.compare(other));
+  });
+  expect(found.flat()).toEqual(expected.live.filter((identity) => !isKnown(identity)));
   expect(steps).toBeGreaterThan(2);
 });
 
@@ -84,5 +100,5 @@ test('known documents: a count is abandoned -> the ledger can be written', () =>
   const counting = ledger.known();
   expect(counting.next()).toEqual({ done: false, value: undefined });
   counting.return(null);
-  expect(count(ledger).known).toEqual({ source: 1500, target: 1500 });
+  expect(count(ledger).known).toEqual({ source: 1500, target: 1500, live: [] });
 });

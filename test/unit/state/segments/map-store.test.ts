@@ -128,6 +128,6 @@ describe('the map', () => {
     const steps = ledger.known();
     let step = steps.next();
     while (step.done !== true) step = steps.next();
-    expect(step.value).toEqual({ source: 2, target: 2 });
+    expect(step.value).toEqual({ source: 2, target: 2, live: [] });
   });
 });
