@@ -129,7 +129,7 @@ export function migrateWithin(options: {
   readonly around: (apply: () => void) => void;
 }): void {
   const { database, name, root = SHIPPED, around } = options;
-  const shipped = readMigrations(new URL(`${name}/`, root));
+  const shipped = migrationsOf(name, root);
   const isMissing = (): boolean => pendingMigrations(database, name, shipped).length > 0;
   try {
     if (!isMissing()) return;
@@ -153,7 +153,7 @@ export function refuseForeignFile(path: string, name: string, root: URL = SHIPPE
   let database: Database | undefined;
   try {
     database = openDatabase({ path, readonly: true });
-    pendingMigrations(database, name, readMigrations(new URL(`${name}/`, root)));
+    pendingMigrations(database, name, migrationsOf(name, root));
   } catch (error) {
     if (!needsWriter(error)) throw asDatabaseError(error, path);
   } finally {
@@ -179,6 +179,17 @@ interface AppliedRow {
   readonly database: string;
   readonly file: string;
   readonly sha256: string;
+}
+
+/** The shipped migrations of each name that were read. They do not change while a process runs. */
+const knownMigrations = new Map<string, readonly Migration[]>();
+
+function migrationsOf(name: string, root: URL): readonly Migration[] {
+  const read = (): Migration[] => readMigrations(new URL(`${name}/`, root));
+  if (root.href !== SHIPPED.href) return read();
+  const migrations = knownMigrations.get(name) ?? read();
+  knownMigrations.set(name, migrations);
+  return migrations;
 }
 
 function readMigrations(folder: URL): Migration[] {

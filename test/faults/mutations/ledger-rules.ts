@@ -4,6 +4,7 @@ import type { Rule } from './rule.ts';
 const TABLE_SUMS = 'src/lib/sqlite/table-sums.ts';
 const MARK = 'src/state/change-mark.ts';
 const LEDGER_TEST = 'test/unit/state/ledger.test.ts';
+const LOCK_TEST = 'test/integration/processes/ledger-lock.test.ts';
 const DAMAGE_TEST = 'test/unit/state/damage.test.ts';
 const STORE_TEST = 'test/unit/verify/store-damage.test.ts';
 
@@ -150,13 +151,13 @@ export const LEDGER_RULES: readonly Rule[] = [
         replace: 'return `${ledger}-lock`;',
       },
     ],
-    test: LEDGER_TEST,
+    test: LOCK_TEST,
     by: 'the same lock, in any process',
   },
   {
     name: 'two-names',
     edits: [{ file: 'src/lib/sqlite/file.ts', find: 'stats.nlink > 1', replace: 'stats.nlink > 99' }],
-    test: LEDGER_TEST,
+    test: LOCK_TEST,
     by: 'a hard link',
   },
   {

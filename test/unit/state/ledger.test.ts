@@ -1,21 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   copyFileSync,
-  linkSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
 import { migrate, openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { loadDriver } from '../../../src/lib/sqlite/sqlite-driver.ts';
@@ -29,18 +23,10 @@ import {
   NOW_MS,
   openLedger,
   rowOf,
-  SMALL,
   SPEC,
   temporaryFolder,
 } from './making.ts';
-import { built } from '../../helpers/process/built.ts';
 import { execIn } from '../../helpers/database-file.ts';
-
-const CHILD = built(new URL('ledger-child.ts', import.meta.url));
-
-function childArguments(...args: string[]): string[] {
-  return [CHILD, ...args];
-}
 
 /** The names and bytes of everything next to a ledger. */
 function bytesBeside(path: string): Record<string, string> {
@@ -381,97 +367,8 @@ describe('ledger opened read-only', () => {
   });
 });
 
-describe('mover lock', () => {
-  test('held -> other movers are refused in any process, status can read', async () => {
-    const path = somePath();
-    const ledger = openLedger(path);
-    expect(() => openLedger(path)).toThrow(/another cosmig is working/);
-    const second = promisify(execFile)(process.execPath, childArguments('open', path));
-    await expect(second).rejects.toMatchObject({ stdout: 'NotReadyError' });
-    const status = await promisify(execFile)(process.execPath, childArguments('status', path));
-    expect(status.stdout).toBe('new running');
-    ledger.close();
-    const later = await promisify(execFile)(process.execPath, childArguments('open', path));
-    expect(later.stdout).toBe('opened');
-  });
-});
-
-/** Windows has other permissions, and lets only some users make links. */
+/** Windows has other permissions. */
 const isWindows = process.platform === 'win32';
-
-describe.skipIf(isWindows)('another name of the ledger', () => {
-  let elsewhere: ChildProcess;
-  let answers: AsyncIterator<string>;
-
-  beforeAll(() => {
-    const child = spawn(process.execPath, childArguments('serve'), { stdio: ['pipe', 'pipe', 'inherit'] });
-    elsewhere = child;
-    answers = createInterface(child.stdout)[Symbol.asyncIterator]();
-  });
-
-  afterAll(async () => {
-    elsewhere.stdin?.end();
-    await once(elsewhere, 'exit');
-  });
-
-  async function openElsewhere(path: string, folder = dirname(path)): Promise<string> {
-    elsewhere.stdin?.write(`${JSON.stringify({ path, folder })}\n`);
-    return String((await answers.next()).value);
-  }
-
-  test.each([
-    ['a symbolic link', (path: string) => link(path, join(temporaryFolder(), 'other.db'))],
-    ['a symbolic link to a symbolic link', (path: string) => link(link(path, `${path}-1`), `${path}-2`)],
-    [
-      'a folder that is a symbolic link',
-      (path: string) => join(link(dirname(path), `${temporaryFolder()}/f`), 'ledger.db'),
-    ],
-    ['a relative path', () => 'ledger.db'],
-    ['a path with ..', (path: string) => `${dirname(path)}/../${basename(dirname(path))}/ledger.db`],
-  ])(
-    '%s -> the same lock, in any process',
-    async (_what, other) => {
-      const path = somePath();
-      const ledger = openLedger(path);
-      const name = other(path);
-      expect(await openElsewhere(name, dirname(path))).toBe('NotReadyError');
-      expect(Ledger.isRunning(join(dirname(path), 'ledger.db'))).toBe(true);
-      ledger.close();
-      expect(await openElsewhere(name, dirname(path))).toBe('opened');
-      expect(readdirSync(dirname(path)).filter((file) => file.includes('-lock'))).toEqual(['ledger.db-lock']);
-    },
-    30_000,
-  );
-
-  test('a symbolic link to a file that is missing -> one ledger, one lock', async () => {
-    const path = somePath();
-    const name = join(temporaryFolder(), 'other.db');
-    symlinkSync(path, name);
-    const ledger = openLedger(name);
-    expect(await openElsewhere(path)).toBe('NotReadyError');
-    ledger.close();
-    expect(readdirSync(dirname(name))).toEqual(['other.db']);
-  });
-
-  test('a hard link, made before or while a mover works -> refused in any process, by either name', async () => {
-    const path = somePath();
-    const name = join(temporaryFolder(), 'other.db');
-    const ledger = openLedger(path);
-    linkSync(path, name);
-    expect(await openElsewhere(name)).toBe('LedgerError');
-    expect(() => Ledger.openReadonly(name)).toThrow(/has another name/);
-    ledger.close();
-    expect(await openElsewhere(name)).toBe('LedgerError');
-    expect(await openElsewhere(path)).toBe('LedgerError');
-    rmSync(name);
-    expect(await openElsewhere(path)).toBe('opened');
-  });
-});
-
-function link(to: string, name: string): string {
-  symlinkSync(to, name);
-  return name;
-}
 
 describe.skipIf(isWindows)('files of a ledger', () => {
   test('created -> only the owner may read them, the log and a backup included', () => {
@@ -603,25 +500,5 @@ describe('backup', () => {
     using copy = openLedger(to);
     expect(copy.leases.get(1).lvPosition).toBe('"1"');
     expect(readdirSync(folder)).not.toContain("the operator's backup.db.part");
-  });
-});
-
-describe('SIGKILL', () => {
-  test('during the index build -> nothing is lost', async () => {
-    const path = somePath();
-    for (const steps of [5, 30, 60]) {
-      const child = spawn(process.execPath, childArguments('build', path, String(steps)), {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      await once(child.stdout, 'data');
-      expect(Ledger.isRunning(path)).toBe(true);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      expect(Ledger.isRunning(path)).toBe(false);
-    }
-    using ledger = openLedger(path);
-    buildIndex(ledger, 1, SMALL);
-    for (let i = 0; i < 4000; i += 7)
-      expect(ledger.lookup.find(hashOf(`d${i}`), 1)?.slot).toEqual(hashOf(`s${i}`));
   });
 });

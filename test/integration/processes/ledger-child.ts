@@ -1,9 +1,9 @@
-// Run as its own process by the tests of the lock and of SIGKILL.
+// Run as its own process by the tests of the lock.
 import { createInterface } from 'node:readline';
 import { must } from '../../../src/lib/assert.ts';
 import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { beginLease, intendPage, openLedger, SMALL } from './making.ts';
+import { beginLease, intendPage, openLedger, SMALL } from '../../unit/state/making.ts';
 
 const [what, path = '', steps = '0'] = process.argv.slice(2);
 
