@@ -201,14 +201,14 @@ export class ContainerRequests {
       // `pass` sends again only if the service has refused the signature.
       if (isAgain) this.#signed?.forget();
       isAgain = true;
-      const signed = this.#signed?.find(kind);
+      const signatures = this.#signed;
+      if (signatures === undefined) return send(passage, deadline);
+      const isNext = signatures.awaitsFirst(kind);
+      const signed = isNext ? await signatures.findAfterFirst(kind, deadline.signal) : signatures.find(kind);
       isUsed = signed !== undefined;
       if (signed !== undefined)
         return this.#account.transport.resend(signed, passage, { ...differing, deadline });
-      await send(passage, deadline);
-      const { request, reply } = passage;
-      if (request !== undefined && (reply?.status === 200 || reply?.status === 304))
-        this.#signed?.keep(kind, request);
+      return signatures.sendBySdk(kind, passage, async () => send(passage, deadline));
     });
     return { exchange, isUsed };
   }

@@ -12,9 +12,11 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { PipelineRequest } from '@azure/core-rest-pipeline';
+import { Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpAddress, HttpRequest } from './http-connection.ts';
+import type { RawReply } from './raw-reply.ts';
 
 /**
  * How long a signature is used: far less than the 15 minutes for which the service accepts its date. After RENEWED_AFTER_MS
@@ -23,6 +25,11 @@ import type { HttpAddress, HttpRequest } from './http-connection.ts';
  */
 const RENEWED_AFTER_MS = 5000;
 const USED_FOR_MS = 10_000;
+/**
+ * How long the others wait for the first request of their kind, which the SDK signs: longer than a reply usually takes, and
+ * short if the reply is lost.
+ */
+const FIRST_MS = 1000;
 
 /** The headers that differ from request to request of one kind. A header that is undefined is not sent. */
 export interface Differing {
@@ -104,10 +111,18 @@ function lineOf(name: string, value: string | undefined): string {
   return `${name}: ${value}\r\n`;
 }
 
+/** What the SDK has sent in a passage, and the reply. */
+interface SentPassage {
+  readonly request: PipelineRequest | undefined;
+  readonly reply: Pick<RawReply, 'status'> | undefined;
+}
+
 /** The newest signed request of each kind. Requests of one kind have the same headers, except for those in `Differing`. */
 export class SignedRequests {
   readonly #clock: Clock;
   readonly #kinds = new Map<string, SignedRequest>();
+  /** The first request of each kind: resolves when it has its reply; null: no request waits for it any longer. */
+  readonly #firsts = new Map<string, Promise<void> | null>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -116,6 +131,42 @@ export class SignedRequests {
   find(kind: string): SignedRequest | undefined {
     const known = this.#kinds.get(kind);
     return known?.mayBeUsed(this.#clock.monotonicMs()) === true ? known : undefined;
+  }
+
+  /** Whether the SDK is signing the very first request of this kind. Others of the kind should wait for its signature. */
+  awaitsFirst(kind: string): boolean {
+    return this.#firsts.get(kind) != null;
+  }
+
+  /** Waits for the first request, and finds its signature; undefined if there is none. Throws when `signal` is aborted. */
+  async findAfterFirst(kind: string, signal: AbortSignal): Promise<SignedRequest | undefined> {
+    using limit = new Deadline(FIRST_MS, 'the first request', signal);
+    await new Promise<void>((resolve) => {
+      limit.onEnd = resolve;
+      this.#firsts.get(kind)?.then(resolve, resolve);
+    });
+    signal.throwIfAborted();
+    this.#firsts.set(kind, null);
+    return this.find(kind);
+  }
+
+  /** Sends a request through the SDK, and keeps its signature if it succeeds. */
+  async sendBySdk(kind: string, passage: SentPassage, send: () => Promise<void>): Promise<void> {
+    const ended = this.#sendAndKeep(kind, passage, send);
+    if (this.#firsts.has(kind)) return ended;
+    this.#firsts.set(kind, ended);
+    try {
+      await ended;
+    } finally {
+      this.#firsts.set(kind, null);
+    }
+    return undefined;
+  }
+
+  async #sendAndKeep(kind: string, passage: SentPassage, send: () => Promise<void>): Promise<void> {
+    await send();
+    const { request, reply } = passage;
+    if (request !== undefined && (reply?.status === 200 || reply?.status === 304)) this.keep(kind, request);
   }
 
   keep(kind: string, request: PipelineRequest): void {

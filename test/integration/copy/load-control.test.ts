@@ -306,10 +306,10 @@ describe('a run that waits reports the reason', () => {
     const { move } = tapped;
     await write(move, orders(1000));
     await begin(move);
-    // By this clock: some 12 s for each of ten batches. What follows the page, such as removing the reservation of the
-    // target, is not slow.
+    // By this clock: some 15 s for each of ten batches, two and later four at once. What follows the page, such as removing
+    // the reservation of the target, is not slow.
     await move.admin.faults([
-      { match: { op: 'batch', coll: 'by-tenant' }, times: 10, effect: { delayMs: 6000 } },
+      { match: { op: 'batch', coll: 'by-tenant' }, times: 10, effect: { delayMs: 7500 } },
     ]);
     const timing = { requestTimeoutMs: 40_000 };
     const copied = await move.run('copy', { clock: fastClock(2), timing });

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { Agent } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
 import { ChangeFeed } from '../../../src/cosmos/feed/feed.ts';
@@ -52,6 +52,40 @@ test.each(Object.entries(ODD))('document text: %s -> given back byte for byte', 
   const reply = replyScan([]).scan(read.bytes);
   expect(reply.bytes(0, reply.nodes.document).toString().startsWith(appended(text)), 'a read too').toBe(true);
   expect(lab.account.transport.size).toBe(0);
+});
+
+test('many requests of one kind at once -> the SDK makes one of them, and the others use its signature', async () => {
+  const seen: string[] = [];
+  let seenAtFirst = 0;
+  const server = createServer((request, response) => {
+    const isFirst = seen.push(request.headers['x-ms-documentdb-partitionkeyrangeid'] as string) === 1;
+    request.resume();
+    setTimeout(
+      () => {
+        if (isFirst) seenAtFirst = seen.length;
+        response.writeHead(200, { etag: '"1"' }).end('[]');
+      },
+      isFirst ? 100 : 0,
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const endpoint = `http://127.0.0.1:${port}/`;
+    using account = new Account({ endpoint, key: Buffer.from('k').toString('base64') });
+    const requests = new ContainerRequests(account, { database: 'd', container: 'c' });
+    const ranges = ['0', '1', '2', '3', '4'];
+    const bySdk = vi.spyOn(account.transport, 'sendRequest');
+    const body = Buffer.from('[]');
+    const all = await Promise.all(ranges.map(async (rangeId) => requests.batch({ signal, rangeId, body })));
+    expect(all.map(({ ok }) => ok)).toEqual(ranges.map(() => true));
+    expect(seen.toSorted()).toEqual(ranges);
+    expect(seenAtFirst).toBe(1);
+    expect(bySdk).toHaveBeenCalledTimes(1);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 test('a request -> no private header leaves, the given bytes are sent, the SDK does not parse the reply', async () => {
