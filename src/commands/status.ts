@@ -41,6 +41,7 @@ export const status: Command<typeof OPTIONS> = {
       refuseReport(report);
     }
     const { readStatus } = await import('../report/status/read-status.ts');
+    const { notingSameFlags } = await import('../spec/same-flags.ts');
     const { leadsBack } = await import('../spec/turns/settings-of-turn.ts');
     const { renderStatus } = await import('../report/status/status.ts');
     return inTurn(context, 'newest', async (turned) => {
@@ -56,7 +57,11 @@ export const status: Command<typeof OPTIONS> = {
       }
       const result = {
         json: { ...shown },
-        text: renderStatus(shown, clock.now(), leadsBack(turned.turn ?? 0)),
+        text: renderStatus(
+          { ...shown, next: notingSameFlags(shown.next, options) },
+          clock.now(),
+          leadsBack(turned.turn ?? 0),
+        ),
       };
       if (report === undefined) return result;
       const { writeWatchPage } = await import('../report/status/report-file.ts');

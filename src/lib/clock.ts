@@ -45,3 +45,8 @@ export class Countdown {
     return this.#clock.monotonicMs() >= this.#endMs;
   }
 }
+
+/** Returns a time in UTC to the second, as people read it everywhere: `2026-01-31 05:30:00Z`. */
+export function formatTime(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
+}

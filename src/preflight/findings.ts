@@ -3,7 +3,7 @@
  * that a migration cannot undo, so the operator has to accept it. A note describes a normal part of the migration.
  * Settings that can never work are refused in refusals.ts.
  */
-import { formatCount } from '../lib/counting.ts';
+import { formatCount, pluralize } from '../lib/counting.ts';
 import { KEY_BYTES_ALERT, KEY_BYTES_MAX } from '../cosmos/container/large-keys.ts';
 import type { SettingDifference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
@@ -242,7 +242,7 @@ export function* notesOf(parts: FindingParts): Generator<string> {
     yield 'cannot read whether the source accepts writes in several regions; --deletes avad needs a single one';
   if (sample.expired > 0) yield `${sample.expired} sampled documents expire before they could be copied`;
   if (!sample.isWhole && sample.documents > 0)
-    yield 'only the documents that have not changed for longest were sampled; newer ones may differ';
+    yield `only ${pluralize(sample.documents, 'document')} were sampled, those that have not changed for longest; newer ones may lack the key or be larger, and what cannot be moved becomes a dead letter`;
   for (const { setting, source: one, target: other } of differences) {
     if (setting === 'TTL' || setting === 'unique keys') continue;
     yield `${setting} differ: source ${shortened(one)}, target ${shortened(other)}`;

@@ -1,7 +1,8 @@
 /** Shows dead letters: one as a screen of text with what the operator can do about it, or each on a few lines. */
 import { formatCount } from '../lib/counting.ts';
 import type { Letter, LetterState, LetterStore, Reason } from '../state/dead-letters.ts';
-import { formatTime, table, wrapRow, wrapText, type TextRow } from './format.ts';
+import { table, wrapRow, wrapText, type TextRow } from './format.ts';
+import { formatTime } from '../lib/clock.ts';
 
 /**
  * Returns the text for people. `document`: the document in the source; undefined: the operator did not ask for it; null: it

@@ -47,11 +47,6 @@ export function shownPath(path: string): string {
   return fromHere === '' || fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
 }
 
-/** Returns a time in UTC to the second: `2026-01-31 05:30:00Z`. */
-export function formatTime(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
-}
-
 /** Returns a time in ISO 8601, the format of all times in `--json`. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();

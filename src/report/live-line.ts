@@ -174,9 +174,14 @@ export function verifyLine(progress: VerifyProgress, rates: Rates, columns: numb
   return fitForm(partsOf, columns);
 }
 
+/**
+ * A side may use its RU/s in a part of each second, and pays for the last request of a second in the next one. So over a
+ * few seconds more is measured than is allowed. Then the limit is reached, and is shown.
+ */
 function ruText(rate: number | null, limit: number | null, form: Form): string {
   const allowed = limit === null ? '' : `${form.of}${form.number(Math.round(limit))}`;
-  return `${perSecond(rate, form, 7)}${allowed} RU/s`;
+  const used = rate === null || limit === null ? rate : Math.min(rate, limit);
+  return `${perSecond(used, form, 7)}${allowed} RU/s`;
 }
 
 /** The length of the longest number in short form: `99.9k`. */

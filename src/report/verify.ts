@@ -47,12 +47,16 @@ const BECAME = { moved: 'was moved', gone: 'is gone', changed: 'was changed' } a
 /** Returns the row of the dead letters that the repair has closed. */
 function closedRows({ closedLetters }: Verdict): TextRow[] {
   if (closedLetters === undefined) return [];
-  const { closed, named } = closedLetters;
+  const { closed, named, meanwhile } = closedLetters;
   const each = named.map(
     ({ id, sourceKey, became }) => `${JSON.stringify(id)} of ${JSON.stringify(sourceKey)} ${BECAME[became]}`,
   );
   const more = closed > named.length ? [`and ${formatCount(closed - named.length)} more`] : [];
-  return wrapRow(['dead letters', `${formatCount(closed)} closed: ${[...each, ...more].join(', ')}`]);
+  const before = closed === 0 ? [] : [`${formatCount(closed)} closed: ${[...each, ...more].join(', ')}`];
+  const others = closed === 0 ? '' : ' more';
+  const during =
+    meanwhile === 0 ? [] : [`${formatCount(meanwhile)}${others} opened and closed while the repair ran`];
+  return wrapRow(['dead letters', [...before, ...during].join('; ')]);
 }
 
 /** Returns the result as text for people. */

@@ -11,6 +11,8 @@ const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(
 const OF_THE_SPEC =
   /\bcosmig (?:copy|tail|verify|cutover|reverse|rollback|finish|dead-letters retry)\b(?! --help)/;
 
+const ANY = /\bcosmig [a-z]/;
+
 /** The options of any command. An option that has the name of a migration setting may have another type. */
 type Options = Readonly<Record<string, unknown>>;
 
@@ -20,6 +22,14 @@ export function withSameFlags(advice: string, options: Options): string {
   if (flags === '') return advice;
   const placed = advice.replaceAll(OF_THE_LEDGER, (command) => `${command} ${flags}`);
   return OF_THE_SPEC.test(placed) ? `${placed} (with the same flags)` : placed;
+}
+
+/**
+ * Returns the advice with the note that its commands need the same flags. For a text in which the words source and target
+ * are swapped later, so that no flag may be in it.
+ */
+export function notingSameFlags(advice: string, options: Options): string {
+  return ledgerFlags(options) !== '' && ANY.test(advice) ? `${advice} (with the same flags)` : advice;
 }
 
 /** Returns the flags that identify the ledger. */

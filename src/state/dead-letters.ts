@@ -89,6 +89,7 @@ export class LetterStore {
     this.#transactions = transactions;
     const open = "state = 'open'";
     this.#sql = {
+      lastNumber: database.prepare<[], number>('SELECT ifnull(max(number), 0) FROM dead_letters').pluck(),
       // Opening a letter takes two statements. A single INSERT that becomes an UPDATE would use up a number, and each
       // number has to have had a row.
       openAgain: database.prepare(
@@ -220,21 +221,27 @@ export class LetterStore {
   }
 
   /**
-   * Yields all letters in a state, by number. It reads them in parts, so letters may be opened and closed in between.
+   * Yields all letters in a state with a number above `after`, by number. It reads them in parts, so letters may be
+   * opened and closed in between.
    */
-  *each(state: LetterState | 'any'): Generator<Letter> {
-    for (const letters of this.inLists(state, LISTED_MAX)) yield* letters;
+  *each(state: LetterState | 'any', after = 0): Generator<Letter> {
+    for (const letters of this.inLists(state, LISTED_MAX, after)) yield* letters;
   }
 
   /** Yields the letters as `each` does, in lists of at most `limit`. */
-  *inLists(state: LetterState | 'any', limit: number): Generator<Letter[]> {
-    for (let after = 0; ;) {
-      const letters = this.list({ state, after, limit });
+  *inLists(state: LetterState | 'any', limit: number, after = 0): Generator<Letter[]> {
+    for (let passed = after; ;) {
+      const letters = this.list({ state, after: passed, limit });
       const last = letters.at(-1);
       if (last === undefined) return;
       yield letters;
-      after = last.number;
+      passed = last.number;
     }
+  }
+
+  /** Returns the highest number of a letter; 0: there is none. */
+  lastNumber(): number {
+    return this.#sql.lastNumber.get() ?? 0;
   }
 
   openCount(): number {

@@ -6,6 +6,7 @@ import { pluralize } from '../lib/counting.ts';
 import { json, number, text, type Columns } from '../lib/sqlite/column.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
+import { formatTime } from '../lib/clock.ts';
 import { readVerifyFile } from './read-verify-file.ts';
 import { describeDifferences, type Verdict } from './verdict.ts';
 
@@ -65,12 +66,8 @@ export function describeVoid({
 }: Omit<LastVerdict, 'fingerprint'>): string | null {
   if (equal !== false) return null;
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
-  const found = `the comparison of ${timeText(atMs)} found ${pluralize(total, 'difference')} (${describeDifferences(differences)})`;
-  return voidedMs === null ? found : `${found}, which makes the proof of ${timeText(voidedMs)} void`;
-}
-
-function timeText(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+  const found = `the comparison of ${formatTime(atMs)} found ${pluralize(total, 'difference')} (${describeDifferences(differences)})`;
+  return voidedMs === null ? found : `${found}, which makes the proof of ${formatTime(voidedMs)} void`;
 }
 
 const LAST = 'SELECT * FROM last_verdict';

@@ -65,6 +65,8 @@ export interface ClosedLetters {
     readonly sourceKey: unknown;
     readonly became: 'moved' | 'gone' | 'changed';
   }>;
+  /** How many others were opened and closed while both sides were compared and repaired. */
+  readonly meanwhile: number;
 }
 
 /** The first documents of each list, few enough for memory. */

@@ -9,27 +9,36 @@ import type { ClosedLetters } from '../verify/verdict.ts';
 /** How many letters are named. */
 const NAMED_MAX = 10;
 
-/** The numbers of letters. All fit into memory, as for a comparison: `--max-dead-letters` limits the open ones. */
-export type LetterNumbers = ReadonlySet<number>;
+/** The letters when a command begins. */
+export interface LettersBefore {
+  /** Those that may still be closed. All fit into memory, as for a comparison: `--max-dead-letters` limits the open ones. */
+  readonly notClosed: ReadonlySet<number>;
+  /** The highest number of a letter; 0: there is none. */
+  readonly newest: number;
+}
 
-/** Returns the letters that may still be closed: the open and the discarded ones. */
-export function notClosed({ letters }: Pick<Ledger, 'letters'>): LetterNumbers {
-  const found = new Set<number>();
+/** Returns the letters that may still be closed, the open and the discarded ones, and which one is the newest. */
+export function lettersBefore({ letters }: Pick<Ledger, 'letters'>): LettersBefore {
+  const notClosed = new Set<number>();
   for (const state of ['open', 'discarded'] as const)
-    for (const { number } of letters.each(state)) found.add(number);
-  return found;
+    for (const { number } of letters.each(state)) notClosed.add(number);
+  return { notClosed, newest: letters.lastNumber() };
 }
 
 /**
  * Returns those of the letters that were closed since; undefined: none. Their times do not show that: they are to the
  * second.
  */
-export function closedOf({ letters, rows }: Ledger, before: LetterNumbers): ClosedLetters | undefined {
-  let closed = 0;
+export function closedOf(
+  { letters, rows }: Ledger,
+  { notClosed, newest }: LettersBefore,
+): ClosedLetters | undefined {
+  let [closed, meanwhile] = [0, 0];
   const named: Array<ClosedLetters['named'][number]> = [];
-  if (before.size === 0) return undefined;
-  for (const { number, id, sourceKey, identity } of letters.each('closed')) {
-    if (!before.has(number)) continue;
+  const isAnyBefore = notClosed.size > 0;
+  for (const { number, id, sourceKey, identity } of letters.each('closed', isAnyBefore ? 0 : newest)) {
+    if (number > newest) meanwhile += 1;
+    if (!notClosed.has(number)) continue;
     closed += 1;
     if (named.length === NAMED_MAX) continue;
     const became = becameOf(rows.find(identity)?.state);
@@ -40,7 +49,7 @@ export function closedOf({ letters, rows }: Ledger, before: LetterNumbers): Clos
       became,
     });
   }
-  return closed === 0 ? undefined : { closed, named };
+  return closed + meanwhile === 0 ? undefined : { closed, named, meanwhile };
 }
 
 function becameOf(state: LedgerRow['state'] | undefined): 'moved' | 'gone' | 'changed' {

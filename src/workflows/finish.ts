@@ -9,6 +9,7 @@ import { readContainer } from '../cosmos/container/inspect.ts';
 import type { RunParts } from '../engine/run.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import { formatTime } from '../lib/clock.ts';
 import { inspectionCall } from '../preflight/inspect.ts';
 import { servesAllVersions } from '../preflight/permissions.ts';
 import { leadsBack } from '../spec/turns/settings-of-turn.ts';
@@ -66,7 +67,7 @@ export async function finishWayBack(
     ledger.nextTurn.end(next, nowMs);
     say(`the way back has ended for good: to return to the ${kept} now takes a new copy`);
   } else {
-    say(`the way back was ended at ${new Date(next.endedAtMs).toISOString()}`);
+    say(`the way back was ended at ${formatTime(next.endedAtMs)}`);
   }
   ledger.noteProgress();
   const { pausedTtl } = next;

@@ -50,7 +50,10 @@ export function operatorHooks(
   };
   const { onFence, onCommit, onAbort } = commands;
   return {
-    stopWriters: async (signal) => call({ flag: '--on-fence', command: onFence }, { signal }),
+    stopWriters:
+      onFence === undefined
+        ? null
+        : async (signal) => call({ flag: '--on-fence', command: onFence }, { signal }),
     onCommit: async (signal) => call({ flag: '--on-commit', command: onCommit }, { signal }),
     onAbort:
       onAbort === undefined

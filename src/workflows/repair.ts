@@ -12,7 +12,7 @@ import { Ledger } from '../state/ledger.ts';
 import type { Lease } from '../state/leases.ts';
 import type { ClosedLetters, Verdict } from '../verify/verdict.ts';
 import type { VerifyParts, VerifyProgress } from '../verify/verify.ts';
-import { closedOf, notClosed, type LetterNumbers } from './closed-letters.ts';
+import { closedOf, lettersBefore, type LettersBefore } from './closed-letters.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
 /**
@@ -57,7 +57,7 @@ export async function compareAndRepair(
   };
   const { swept, letters } = begin(parts);
   // The tail would look at the letters later, and perhaps after a short comparison.
-  if (letters.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });
+  if (letters.notClosed.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });
   // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
   // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
@@ -120,7 +120,7 @@ interface Beginning {
   /** The leases whose feed has lost deletes or renames. */
   readonly swept: readonly Lease[];
   /** The letters that may be closed meanwhile. */
-  readonly letters: LetterNumbers;
+  readonly letters: LettersBefore;
 }
 
 /** Opens the ledger for writing, since opening it also migrates the ledger of an older cosmig. */
@@ -128,11 +128,11 @@ function begin({ spec, clock }: RunParts): Beginning {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
   return {
     swept: ledger.leases.live().filter(({ sweepPending }) => sweepPending),
-    letters: notClosed(ledger),
+    letters: lettersBefore(ledger),
   };
 }
 
-function closedIn({ spec }: RunParts, before: LetterNumbers): ClosedLetters | undefined {
+function closedIn({ spec }: RunParts, before: LettersBefore): ClosedLetters | undefined {
   using ledger = Ledger.openReadonly(spec.ledger);
   return closedOf(ledger, before);
 }

@@ -27,6 +27,9 @@ const MINUTE_MS = 60_000;
 /** When the operator looks. */
 const LOOK_MS = NOW_MS + 90 * MINUTE_MS;
 
+/** What the advice says here: the ledger is given by a flag. */
+const FLAGS = ' (with the same flags)';
+
 function somePath(): string {
   return join(temporaryFolder(), 'ledger.db');
 }
@@ -143,7 +146,7 @@ describe('status during a run', () => {
         '  1                  copy           1,204  [3F, 7F)',
         '  2                  copy               0  [7F, FF)',
         'next                 wait for the run to finish; cosmig dead-letters list shows',
-        '                     what could not be moved',
+        '                     what could not be moved (with the same flags)',
         '',
       ].join('\n'),
       stderr: '',
@@ -231,7 +234,7 @@ describe('status after a run', () => {
     expect(stdout).toMatch(/^running +no$/m);
     expect(stdout).toMatch(/^last run +copy ended 2026-01-01 00:01:00Z \(1 h ago\): it was stopped$/m);
     expect(stdout).toMatch(
-      /^next +cosmig copy continues with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
+      /^next +cosmig copy continues with 2 ranges; cosmig dead-letters list shows what could not be moved \(with the same flags\)$/m,
     );
     expect(filesAround(path)).toEqual(before);
   });
@@ -292,7 +295,9 @@ describe('status after a run', () => {
     ledger.migration.enter(entryOf(phase), 1);
     ledger.close();
     const { stdout } = await ask(path);
-    expect(unwrapped(stdout).trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
+    expect(unwrapped(stdout).trimEnd().split('\n').at(-1)).toBe(
+      `next                 ${next}${next.includes('cosmig ') ? FLAGS : ''}`,
+    );
   });
 
   test('a feed has lost deletes -> shown by range', async () => {
@@ -577,7 +582,9 @@ describe('status: progress and proof', () => {
     prove(fingerprint, LOOK_MS - 2 * MINUTE_MS);
     const { stdout } = await ask(path);
     expect(stdout).toMatch(/^proof +both sides were equal 2026-01-01 01:28:00Z \(2 min ago\)$/m);
-    expect(unwrapped(stdout)).toMatch(/^next +.*; run cosmig cutover when you are ready$/m);
+    expect(unwrapped(stdout)).toMatch(
+      /^next +.*; run cosmig cutover when you are ready \(with the same flags\)$/m,
+    );
     {
       using store = VerifyStore.open(verifyPath(path));
       store.disprove();
@@ -610,7 +617,7 @@ describe('status: progress and proof', () => {
       /^last run +cosmig verify ended 2026-01-01 01:29:00Z \(1 min ago\): it found differences$/m,
     );
     const fixes = 'cosmig verify --repair fixes the differences that the last comparison found';
-    expect(stdout).toMatch(new RegExp(`^next +${fixes}, and compares again$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^next +${fixes}, and compares again \\(with the same flags\\)$`, 'm'));
     expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
       proof: null,
       lastComparison: {
@@ -632,7 +639,7 @@ describe('status: progress and proof', () => {
     const unit = running.units.nextUnit();
     running.units.commit([{ unit, move: null, letters: [{ change: 'open', letter }] }]);
     running.close();
-    const list = '; cosmig dead-letters list shows what could not be moved';
+    const list = '; cosmig dead-letters list shows what could not be moved \\(with the same flags\\)';
     const after = unwrapped((await ask(path)).stdout);
     expect(after).toMatch(new RegExp(`^next +${fixes}, and compares again${list}$`, 'm'));
     using again = openLedger(path);

@@ -8,6 +8,7 @@ import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
 import { must } from '../../lib/assert.ts';
 import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
+import { formatTime } from '../../lib/clock.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
 import { describeChange } from '../../state/source-change.ts';
@@ -200,7 +201,7 @@ function isHistoryExpired({ deletes }: RunContext, error: unknown): boolean {
 }
 
 function historyExpired(committedAtMs: number, cause: unknown): AfterCommitError {
-  const at = new Date(committedAtMs).toISOString();
+  const at = formatTime(committedAtMs);
   return new AfterCommitError(
     'the target is in use, but late writes cannot be found: the change history of the source has expired',
     {

@@ -81,8 +81,8 @@ export interface AfterCommitOptions {
 }
 
 export interface CutoverOptions extends AfterCommitOptions {
-  /** The hook that stops the application's writers. It does nothing if the operator has stopped the writers. */
-  readonly stopWriters: (signal: AbortSignal) => Promise<void>;
+  /** The hook that stops the application's writers; null: the operator has stopped them. */
+  readonly stopWriters: ((signal: AbortSignal) => Promise<void>) | null;
   /** The hook that lets writers resume after a back-out; null if the operator has to do it. */
   readonly onAbort: ((why: string) => Promise<void>) | null;
   /** Returns when a comparison of all documents was last clean; null if none ever was. */

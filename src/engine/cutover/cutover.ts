@@ -135,10 +135,11 @@ function isApplying({ sequencer, ledger }: RunContext): boolean {
 
 async function stopWriters(attempt: Attempt): Promise<void> {
   const { leases, reading, options } = attempt;
-  options.say('stopping the writers');
+  const { stopWriters: stop } = options;
+  options.say(stop === null ? 'the writers are stopped (--writers-stopped)' : 'stopping the writers');
   attempt.begin('stopping writers');
   leases.reporter.isPaused = true;
-  const stopping = captureOutcome(async () => options.stopWriters(reading));
+  const stopping = captureOutcome(async () => stop?.(reading));
   attempt.stopping = stopping;
   (await stopping)();
   attempt.haveStopped = true;

@@ -18,6 +18,8 @@ import { readClosed, type ClosedDocument } from './closed-feed.ts';
 
 /** After this many findings a search confirms no others: the way back is not safe whatever their number is. */
 const CONFIRMED_MAX = 100;
+/** How many findings a warning describes. The journal has all, and so has `cosmig status`. */
+const DESCRIBED_MAX = 4;
 /** Stands for the etag of a copy that another process has changed before the turn wrote anything. No document has it. */
 const CHANGED = Buffer.alloc(ETAG_BYTES, 0xff);
 
@@ -50,8 +52,10 @@ export async function searchForStrangers(
   );
   const found = findings.all();
   ledger.searchedEnds.move(read, found, clock.now());
-  for (const change of found) {
-    log.warn(`another process has written to the ${targetSide.is}: ${describeChange(change)}`, {
+  if (found.length > 0) {
+    const more = found.length > DESCRIBED_MAX ? '; and in other ranges' : '';
+    const changes = found.slice(0, DESCRIBED_MAX).map(describeChange).join('; ');
+    log.warn(`another process has written to the ${targetSide.is}: ${changes}${more}`, {
       now: 'stop that process, then run cosmig verify --repair, which makes the target equal to the source: what that process created is deleted there, what it changed is overwritten; copy it first if you need it',
     });
   }

@@ -8,7 +8,7 @@ import { FencedPass, type PassTiming, type ReadPart, type Taken } from '../../co
 import type { Side } from '../../cosmos/side.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { formatTime, type Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
 import { parsePath } from '../../keys/path.ts';
@@ -185,7 +185,7 @@ function resumed(store: PlanStore, parts: PlanPassParts): BegunPass | null {
   const begun = store.begun();
   if (begun === null || parts.fresh) return null;
   const { fingerprint, sourceRid } = subjectOf(parts);
-  const at = `${new Date(begun.startedAtMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const at = formatTime(begun.startedAtMs);
   if (begun.sourceRid !== sourceRid) {
     parts.say(`starting again: the plan started at ${at} was of another container`);
     return null;

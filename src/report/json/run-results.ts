@@ -229,6 +229,7 @@ export const VERIFY_RESULT = is.object({
           }),
           'some of them',
         ),
+        meanwhile: is.whole('others, which were opened and closed while --repair worked'),
       },
       'dead letters that --repair has closed; absent: none',
     ),

@@ -5,7 +5,7 @@
 import { formatCount, formatShare, pluralize } from '../../lib/counting.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import type { PartitionCount } from '../../verify/spread.ts';
-import { formatTime } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { spreadBars, type SpreadBar } from '../svg/spread-bars.ts';
 import { shareOf } from '../watch/ranges.ts';

@@ -4,13 +4,13 @@ import {
   formatAge,
   formatDuration,
   formatPercent,
-  formatTime,
   longIntegerRows,
   shownPath,
   table,
   wrapRow,
   type TextRow,
 } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { basisText } from '../cutover.ts';
 import { rangeRows } from '../range-rows.ts';

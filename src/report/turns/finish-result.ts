@@ -5,7 +5,8 @@ import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { ttlText } from '../../spec/refusals.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Finished, OpenWayBack } from '../../workflows/finish.ts';
-import { formatTime, formatTimeLeft, table, wrapRow, type TextRow } from '../format.ts';
+import { formatTimeLeft, table, wrapRow, type TextRow } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import type { FINISH_RESULT } from '../json/run-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 

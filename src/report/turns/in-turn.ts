@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import type { Result } from '../../cli/command.ts';
 import { CosmigError, NotReadyError, rephrased } from '../../lib/errors.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { loadLedgerPath, type LedgerOptions } from '../../spec/load.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
@@ -68,7 +69,7 @@ async function newestTurn(ledger: string, direction: Direction): Promise<number>
 
 function wasEnded(atMs: number, direction: Direction): NotReadyError {
   return new NotReadyError('this migration was ended', {
-    why: `cosmig finish gave the way back up at ${new Date(atMs).toISOString()}, so changes since then are not known`,
+    why: `cosmig finish gave the way back up at ${formatTime(atMs)}, so changes since then are not known`,
     hint:
       direction === 'back'
         ? 'to return all the same, move the documents as a migration of its own: cosmig copy with source and target swapped, another --ledger, and --adopt-target'

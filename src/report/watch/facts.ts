@@ -16,7 +16,8 @@ import { lastVerdict } from '../../verify/last-verdict.ts';
 import { lastProgress, type RecordedProgress } from '../../verify/progress-record.ts';
 import { lastSpread, type PartitionCount } from '../../verify/spread.ts';
 import { VerifyStore, verifyPath } from '../../verify/store.ts';
-import { formatAge, formatTime } from '../format.ts';
+import { formatAge } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { provenIn } from '../status/read-status.ts';
 import type { Turns } from '../status/way-back.ts';
 import { buildStatus, textsIn, type Status } from '../status/status-data.ts';
@@ -48,6 +49,8 @@ export interface MigrationFacts {
   readonly leadsBack: boolean;
   /** Whether the data moves forth again after a rollback, so that the figures are those since then. */
   readonly isAgain: boolean;
+  /** When `cosmig finish` ended the way back; null: it has not. */
+  readonly finishedAtMs: number | null;
   /** Whether the page is kept as a file, so that only moments stay true, and no age does. */
   readonly isSaved?: boolean;
 }
@@ -168,6 +171,7 @@ function readKnown(ledgerPath: string, atMs: number, turns: Turns | null): Migra
     plan: planFor(ledgerPath, overview),
     leadsBack: turns !== null && leadsBack(turns.shown.number),
     isAgain: turns !== null && turns.shown.number > 0 && !leadsBack(turns.shown.number),
+    finishedAtMs: turns?.newest.from?.endedAtMs ?? null,
     brokenRuns: notDone.filter(({ number }) => !overview.isRunning || number !== overview.lastRun?.number),
     ...more,
   };

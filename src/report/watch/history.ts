@@ -15,7 +15,7 @@ const STEP_LEAST_MS = 4000;
 const GAP_STEPS = 6;
 
 export function history({ history: entries, status, atMs, leadsBack, isAgain }: MigrationFacts): Markup {
-  const since = leadsBack ? 'the cutover' : isAgain ? 'the rollback' : 'the beginning';
+  const since = leadsBack ? 'the way back began' : isAgain ? 'the migration was resumed' : 'the beginning';
   const fromMs = Math.min(Date.parse(status.began), entries[0]?.atMs ?? atMs);
   // The frames are drawn before there is anything in them, so that the page does not jump when there is.
   const span = { fromMs, toMs: Math.max(entries.at(-1)?.atMs ?? 0, atMs, fromMs + 1000) };

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
-import { formatTime } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { Markup, markup, NOTHING } from '../svg/markup.ts';
 import { CLIENT } from './client.ts';
 import { cutover } from './cutover.ts';
@@ -93,8 +93,9 @@ function stages(stage: Stage, facts: Facts): Markup {
 }
 
 function events(facts: MigrationFacts): Markup {
-  const { atMs } = facts;
+  const { atMs, finishedAtMs } = facts;
   const list = [
+    ...(finishedAtMs === null ? [] : [{ atMs: finishedAtMs, text: 'cosmig finish ended the way back' }]),
     ...facts.events.map((entry) => ({ atMs: entry.atMs, text: eventText(entry, facts) })),
     ...facts.brokenRuns.flatMap((run) => runEvent(run, facts) ?? []),
   ].toSorted((one, other) => one.atMs - other.atMs);

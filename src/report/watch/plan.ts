@@ -1,7 +1,7 @@
 /** The plan that came before the migration: its candidates with their findings, and the key that the migration takes. */
 import { pluralize } from '../../lib/counting.ts';
 import type { PlanSummary, SummarizedCandidate } from '../../plan/summary.ts';
-import { formatTime } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { keyName, recommended } from '../plan/view.ts';
 import { sentence } from '../plan/figures.ts';
 import { markup, type Markup } from '../svg/markup.ts';

@@ -1,6 +1,7 @@
 /** The proof: the comparison that runs now, and when both sides were last found equal. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
-import { formatAge, formatPercent, formatTime } from '../format.ts';
+import { formatAge, formatPercent } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { basisText } from '../cutover.ts';
 import { whyVoid } from '../status/last-comparison.ts';
 import { finalProof } from '../status/way-back.ts';

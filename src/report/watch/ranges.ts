@@ -13,7 +13,6 @@ export type RangeRates = Readonly<Record<'source' | 'target', ReadonlyMap<string
 export type FreshSides = Readonly<Record<'source' | 'target', ReadonlySet<string>>>;
 
 export const NONE_FRESH: FreshSides = { source: new Set(), target: new Set() };
-const IDLE: RangeRates = { source: new Map(), target: new Map() };
 /** The RU/s that one physical partition can have. */
 const PARTITION_RU = 10_000;
 
@@ -51,12 +50,17 @@ function tilesOf(
   rates: RangeRates,
   fresh: FreshSides,
 ): Readonly<Record<'source' | 'target', readonly Tile[]>> {
-  const now = isReporting(facts) ? rates : IDLE;
+  // While a run works, no rate means that the page has not seen two of its reports yet.
+  const rateIn = (side: 'source' | 'target'): RateOf =>
+    isReporting(facts) ? (id) => rates[side].get(id) ?? null : () => 0;
   return {
-    source: sourceTiles(facts, now.source).map((tile) => marked(tile, fresh.source)),
-    target: targetTiles(facts, now.target).map((tile) => marked(tile, fresh.target)),
+    source: sourceTiles(facts, rateIn('source')).map((tile) => marked(tile, fresh.source)),
+    target: targetTiles(facts, rateIn('target')).map((tile) => marked(tile, fresh.target)),
   };
 }
+
+/** Returns the RU/s of a range; null: not measured yet. */
+type RateOf = (id: string) => number | null;
 
 type RangeTile = Omit<Tile, 'isFresh'> & { readonly id: string };
 
@@ -80,16 +84,17 @@ function describe(list: readonly Tile[]): string {
   return list.map(({ title }) => title).join('. ');
 }
 
-function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
+function sourceTiles(facts: MigrationFacts, rateOf: RateOf): RangeTile[] {
   const { status, report } = facts;
   const uses = new Map((report?.source.ranges ?? []).map((use) => [use.id, use]));
   const limit = limitOf(report?.source ?? null);
   const isFollowed = isReporting(facts) && status.phase !== 'committed';
   const phases = facts.leadsBack ? PHASES_BACK : PHASES;
   return status.ranges.map(({ id, min, max, phase, documents }) => {
-    const rate = rates.get(id) ?? 0;
+    const rate = rateOf(id);
     const words = phases[phase]?.[isFollowed ? 0 : 1] ?? phase;
     const pace = rateText(rate);
+    const isShown = rate !== null && rate > 0;
     return {
       id,
       from: shareOf(min),
@@ -100,9 +105,9 @@ function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>):
           short: formatCount(documents),
           tiny: tinyCount(documents),
         },
-        { whole: rate === 0 ? words : `${words}, ${pace}`, short: rate === 0 ? '' : pace },
+        { whole: isShown ? `${words}, ${pace}` : words, short: isShown ? pace : '' },
       ],
-      heat: rate / limit,
+      heat: (rate ?? 0) / limit,
       tone: phase === 'tail' ? 'k2' : 'k1',
       isMarked: uses.get(id)?.isResting ?? false,
       title: `Range ${id}: ${words}, ${formatCount(documents)} read, ${pace}`,
@@ -110,11 +115,12 @@ function sourceTiles(facts: MigrationFacts, rates: ReadonlyMap<string, number>):
   });
 }
 
-function targetTiles({ report, counted }: MigrationFacts, rates: ReadonlyMap<string, number>): RangeTile[] {
+function targetTiles(facts: MigrationFacts, rateOf: RateOf): RangeTile[] {
+  const { report, counted } = facts;
   const target = report?.target ?? null;
   const limit = limitOf(target);
   return (target?.ranges ?? []).map(({ id, min, max, ru, throttled, isResting }: RangeReport) => {
-    const rate = rates.get(id) ?? 0;
+    const rate = rateOf(id);
     const pace = rateText(rate);
     const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} answered with 429`;
     const documents = counted.find((one) => one.min === min && one.max === max)?.documents;
@@ -127,9 +133,9 @@ function targetTiles({ report, counted }: MigrationFacts, rates: ReadonlyMap<str
         documents === undefined
           ? { whole: size, short: '' }
           : { whole: size, short: formatCount(documents), tiny: tinyCount(documents) },
-        { whole: rate === 0 ? 'idle' : pace, short: rate === 0 ? '' : pace },
+        { whole: rate === 0 ? 'idle' : pace, short: rate === null || rate === 0 ? '' : pace },
       ],
-      heat: rate / limit,
+      heat: (rate ?? 0) / limit,
       tone: 'k3',
       isMarked: isResting,
       title: `Range ${id}: ${size}, ${pace}, ${formatCount(Math.round(ru))} RU in this run${refused}`,
@@ -145,8 +151,8 @@ function tinyCount(count: number): string {
   return `${amount < 9.95 ? Math.round(amount * 10) / 10 : Math.round(amount)}${letter}`;
 }
 
-function rateText(rate: number): string {
-  return `${formatCount(Math.round(rate))} RU/s`;
+function rateText(rate: number | null): string {
+  return rate === null ? 'RU/s not known' : `${formatCount(Math.round(rate))} RU/s`;
 }
 
 /** The RU/s that one range may use: its share of the container's. */

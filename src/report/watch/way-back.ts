@@ -1,6 +1,7 @@
 /** The way back after a cutover: for how long it is kept, and whether a return would succeed now. */
 import { formatCount, pluralize } from '../../lib/counting.ts';
-import { formatAge, formatDuration, formatTime, formatTimeLeft } from '../format.ts';
+import { formatAge, formatDuration, formatTimeLeft } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { isAverageKnown, leadsForth } from '../status/way-back.ts';
 import { markup, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';

@@ -2,7 +2,8 @@
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { InFlightNow } from '../../cosmos/load/flights.ts';
 import type { SideReport } from '../../state/runs.ts';
-import { formatAge, formatDuration, formatPercent, formatTime } from '../format.ts';
+import { formatAge, formatDuration, formatPercent } from '../format.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { meter } from '../svg/meter.ts';
 import { hasEnded } from '../status/way-back.ts';
@@ -95,6 +96,8 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
         ? `of ${whole} in all`
         : `of ${formatCount(Math.round(allowed))} allowed${whole === '' ? '' : `, ${whole} in all`}`;
   const throttled = side?.throttled ?? 0;
+  // One 429 long ago is normal, and no reason for a colour that asks to look.
+  const isResting = isRunning && (side?.ranges.some((range) => range.isResting) ?? false);
   return figure(
     `${name}, RU/s`,
     rate === null ? '–' : formatCount(Math.round(rate)),
@@ -102,10 +105,10 @@ function ru(name: string, { report: side, rate, totalRu, isRunning }: SideUse): 
       limit === null ? NOTHING : meter(rate ?? 0, { end: limit, tone: name === 'Source' ? 'k1' : 'k3' }),
       of,
       `${formatCount(Math.round(totalRu))} RU so far`,
-      throttled === 0 ? '' : timesThrottled(throttled),
+      throttled === 0 ? '' : `${timesThrottled(throttled)}${isResting ? ', just now' : ''}`,
       isRunning ? requestsText(side?.requests) : '',
     ],
-    throttled > 0 ? 'caution' : '',
+    isResting ? 'caution' : '',
   );
 }
 

@@ -5,6 +5,7 @@
  */
 import { parsePath } from '../../keys/path.ts';
 import { group } from '../../lib/group.ts';
+import { formatTime } from '../../lib/clock.ts';
 import { fingerprint } from '../../spec/fingerprint.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { markerOf, rekeyOptionsOf } from '../../spec/rekey-options.ts';
@@ -243,8 +244,7 @@ function resumeOrBegin(
     begun.targetTtl === subject.targetTtl;
   if (isSame && again === true && begun.stage !== 'reading') return begun;
   if (isSame && !fresh && again !== true && isYoung(begun, nowMs)) {
-    const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);
-    say?.(`resuming the comparison started at ${beganAt}Z; --fresh starts over`);
+    say?.(`resuming the comparison started at ${formatTime(begun.beganAtMs)}; --fresh starts over`);
     return begun;
   }
   store.begin({ ...subject, isAfterRepair, beganAtMs: nowMs });

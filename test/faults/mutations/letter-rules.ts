@@ -117,7 +117,7 @@ export const LETTER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/workflows/repair.ts',
-        find: "  if (letters.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });\n",
+        find: "  if (letters.notClosed.size > 0) await run('catch-up', { ...parts, command: 'verify --repair' });\n",
         replace: '',
       },
     ],

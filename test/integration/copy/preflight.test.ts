@@ -564,7 +564,7 @@ describe('preflight: the sample', () => {
     expect(sample.documents).toBeLessThanOrEqual(40);
     expect(sample.isWhole).toBe(false);
     expect(notes).toContain(
-      'only the documents that have not changed for longest were sampled; newer ones may differ',
+      `only ${sample.documents} documents were sampled, those that have not changed for longest; newer ones may lack the key or be larger, and what cannot be moved becomes a dead letter`,
     );
     expect(estimate.documents).toBe(300);
   });

@@ -29,7 +29,7 @@ test('way back: dead letters were discarded -> each is named, and none that was 
     3,
     expect.stringMatching(/25 documents are in the source, but not in the target/),
   ]);
-  expect(refused.stderr).not.toContain('stopping the writers');
+  expect(refused.stderr).not.toContain('the writers are stopped');
   expect(refused.stderr.match(/"o\d+" of \["[ab]"\] \(collision\)/g)).toHaveLength(20);
   expect(refused.stderr).toContain('and 5 more');
 

@@ -91,6 +91,7 @@ test('strangers: documents of the source change before the target does -> dead l
   expect(json).toMatchObject({ lastCommit: { command: 'cutover' } });
   expect(page['proof']).toContain('Both sides were equal when the cutover committed <span');
   expect(page['cutover']).toBe('');
+  expect(page['events']).toContain('cosmig finish ended the way back');
   // A page that is kept has no ages, which are wrong a minute later.
   const file = `${move.ledgerPath}.html`;
   await typed(move, 'status', '--report', file);
@@ -146,7 +147,11 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
   await source.item('deleted', 'c').delete();
   await source.items.create(strange('extra'));
   await move.target.item('updated', 't').replace(order('updated', { by: 'application' }));
-  await turns.run(1, 'catch-up');
+  const first = await cosmig(move, 'reverse', '--until-caught-up');
+  expect([
+    first.code,
+    first.stderr.match(/another process has written to the source: .* written .*; .* deleted /g),
+  ]).toEqual([5, [expect.anything()]]);
   expect((await source.item('updated', 'c').read<Order>()).resource).toMatchObject(strange('updated'));
   expect(foundIn(turns)).toEqual(['deleted "deleted"', 'written "extra" "untouched" "updated"']);
   const status = (await typed(move, 'status')).stdout;
@@ -161,6 +166,8 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
 
   // What another process has written under the key of a copy belongs to another document, which is then missing.
   await source.item('kept', 'c').replace({ ...strange('kept'), tenantId: 'u' });
+  // The replication of the repair opens a letter of its own, which the repair closes.
+  await move.target.item('untouched', 't').replace(order('untouched', { by: 'application' }));
   const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
@@ -168,6 +175,9 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
   // What another process created is gone, so it is named.
   expect(repair.stdout).toMatch(
     /^repaired +4 documents written, 2 removed: "(extra|kept)", "(extra|kept)"$/m,
+  );
+  expect(repair.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /dead letters 1 closed: "updated" of \["t"\] was moved; \d more opened and closed while the repair ran /,
   );
   expect((await typed(move, 'status')).stdout).not.toContain('NOT SAFE');
   const back = await cosmig(
@@ -202,7 +212,7 @@ test('strangers: a write that no change of the target concerns -> found by the r
     3,
     expect.stringContaining('another process has written to the source'),
   ]);
-  expect(rollback.stderr).not.toContain('stopping the writers');
+  expect(rollback.stderr).not.toContain('the writers are stopped');
 });
 
 test('strangers: ranges of the source split, and only cosmig writes -> nothing is found', async () => {

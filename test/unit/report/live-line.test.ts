@@ -181,6 +181,15 @@ describe('live line of a comparison', () => {
     expect(shown.length).toBeLessThanOrEqual(columns);
   });
 
+  test('more RU/s than are allowed, as in a part of a second -> the limit is reached, and not exceeded', () => {
+    const rates = { documents: 1234, ru: 26_846 };
+    expect(verifyLine({ ...progress, stage: 'reading' }, rates, Infinity)).toContain(
+      '  24,000 of 24,000 RU/s',
+    );
+    const free = { ...progress, stage: 'reading', budgetRu: null };
+    expect(verifyLine(free, rates, Infinity)).toContain('  26,846 RU/s');
+  });
+
   test.each([
     [Infinity, 'rechecking       1 docs left    5,679 of 24,000 RU/s       7 throttled  waits: the tail'],
     [77, 'rechecking      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],

@@ -51,6 +51,40 @@ describe('page', () => {
     expect(textIn(parts['work'])).toContain('40 waiting to be written, oldest 4.2 s');
     expect(textIn(parts['work'])).toContain('3 requests in flight, oldest 1.5 s');
     expect(textIn(parts['work'])).toContain('of 400 allowed');
+    expect(textIn(parts['work'])).toContain('throttled 7 times, just now');
+  });
+
+  test('a range was throttled long ago -> counted, and no colour asks to look', () => {
+    const facts = known(factsOf(copying));
+    const calm = <T extends { readonly isResting: boolean }>(range: T): T => ({ ...range, isResting: false });
+    const { report } = facts;
+    if (report === null) throw new Error('it has reported');
+    const source = { ...report.source, ranges: report.source.ranges.map(calm) };
+    const target = { ...report.target, ranges: report.target.ranges.map(calm) };
+    const figures = (shown: MigrationFacts): number =>
+      partsIn(shown)['work']?.match(/class="figure caution"/g)?.length ?? 0;
+    expect(figures(facts)).toBe(2);
+    const after = { ...facts, report: { ...report, source, target } };
+    expect(figures(after)).toBe(0);
+    expect(textIn(partsIn(after)['work'])).toContain('throttled 7 times 3 requests');
+  });
+
+  test('a page that has seen one report of a run -> the rates of its ranges are not known, and not idle', () => {
+    const facts = known(factsOf(copying));
+    const tilesOf = (shown: MigrationFacts, rates: Parameters<typeof partsOf>[1]): string =>
+      textIn(partsOf(shown, rates)['each']);
+    expect(tilesOf(facts, NO_RATES)).toContain('Range 0: not counted yet, RU/s not known, 200 RU');
+    const rates = { source: new Map([['0', 0]]), target: new Map([['0', 0]]) };
+    expect(tilesOf(facts, rates)).toContain('Range 0: not counted yet, 0 RU/s, 200 RU');
+    const rested = { ...facts, status: { ...facts.status, running: null } };
+    expect(tilesOf(rested, NO_RATES)).toContain('Range 0: not counted yet, 0 RU/s, 200 RU');
+  });
+
+  test('a way back that was ended -> an event', () => {
+    const facts = { ...known(factsOf(copying)), finishedAtMs: NOW_MS + 59_500 };
+    expect(textIn(partsIn(facts)['events'])).toMatch(
+      /^ ?Events UTC \d\d:\d\d:59 cosmig finish ended the way back /,
+    );
   });
 
   test('a run that has gone silent -> says so', () => {
@@ -250,8 +284,8 @@ describe('page', () => {
   });
 
   test.each([
-    ['the way back', { leadsBack: true }, 'Since the cutover'],
-    ['a migration after a rollback', { isAgain: true }, 'Since the rollback'],
+    ['the way back', { leadsBack: true }, 'Since the way back began'],
+    ['a migration after a rollback', { isAgain: true }, 'Since the migration was resumed'],
     ['a first migration', {}, 'Since the beginning'],
   ])('%s -> says since when the history is', (_what, turn, words) => {
     const facts = { ...known(factsOf(copying)), ...turn };
