@@ -29,18 +29,7 @@ import {
   storeEntry,
   storeKey,
 } from './segments';
-import {
-  copyShort,
-  copyKept,
-  fetch,
-  hasValue,
-  nodeIn,
-  offsetOf,
-  rowAt,
-  spanEnd,
-  spanStart,
-  wholeAt,
-} from './rows';
+import { copyShort, copyKept, fetch, hasValue, nodeIn, rowAt, spanEnd, spanStart, wholeAt } from './rows';
 import { count as scanned } from './scan';
 
 // What is asked, as words: single numbers, then three lists of nodes. The first name is the id.
@@ -63,7 +52,7 @@ const SEEN_IDENTITY: usize = 12;
 const SEEN_ETAG: usize = 28;
 
 // An entry: the hashes of identity and slot, the LSN, the key, where its operation and its document begin and where the
-// operation ends, and where its etag is in the page.
+// operation ends, and where its etag begins and ends.
 const ENTRY_BYTES: usize = 64;
 const ENTRY_SLOT: usize = 16;
 const ENTRY_LSN: usize = 32;
@@ -185,8 +174,8 @@ let list: usize = 0;
 let out: usize = 0;
 
 /**
- * Packs the rows in `list` in its order. Writes entries, segments and operations to `outAt`, all offsets counted from
- * there, and the list of segments to `partsAt`. Returns the end of the operations, each of which is followed by a comma.
+ * Packs the rows in `list` in its order. Writes entries, etags, segments and operations to `outAt`, all offsets counted
+ * from there, and the list of segments to `partsAt`. Returns the end of the operations, each of which is followed by a comma.
  * Precondition: every row in the list is plain, and its key has a record.
  */
 export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize, outAt: usize): usize {
@@ -194,7 +183,8 @@ export function packRows(listAt: usize, count: u32, work: usize, partsAt: usize,
   entryCount = count;
   list = listAt;
   let to = reserve(outAt + usize(count) * ENTRY_BYTES, 0);
-  for (let first: u32 = 0; first < count; first += GROUP) packGroup(first, min(first + GROUP, count), work);
+  for (let first: u32 = 0; first < count; first += GROUP)
+    to = packGroup(first, min(first + GROUP, count), work, to);
   let part = partsAt;
   for (let first: u32 = 0; first < count; part += PART_BYTES) {
     const last = segmentEnd(first, part);
@@ -219,25 +209,28 @@ function seenAt(row: u32): usize {
   return seen + usize(row) * SEEN_BYTES;
 }
 
-/** Makes the entries of some rows. */
-function packGroup(first: u32, last: u32, work: usize): void {
+/** Makes the entries of some rows, and writes their etags to `etagAt`; returns the end of the etags. */
+function packGroup(first: u32, last: u32, work: usize, etagAt: usize): usize {
   const id = nodeIn(asked + ASKED_LISTS, 0);
   for (let i = first; i < last; i += 1) fetch(spanStart(rowAt(rowOf(i)), id));
   for (let i = first; i < last; i += 1) fetch(openingAt(keyOf(i)));
   for (let i = first; i < last; i += 1) fetch(hashedAt(keyOf(i)));
   let texts = work;
   let text = work + usize(GROUP) * TEXTS_BYTES;
+  let to = etagAt;
   for (let i = first; i < last; i += 1, texts += TEXTS_BYTES) {
-    packEntry(i);
+    to = packEntry(i, to);
     const end = putSlot(i, text);
     noteText(texts, text, end);
     text = end + TEXT_GAP;
   }
   texts = work;
   for (let i = first; i < last; i += 1, texts += TEXTS_BYTES) hashText(texts, entryAt(i) + ENTRY_SLOT);
+  return to;
 }
 
-function packEntry(number: u32): void {
+/** Makes an entry, and writes its etag to `etagAt`; returns the end of the etag. */
+function packEntry(number: u32, etagAt: usize): usize {
   const entry = entryAt(number);
   const what = seenAt(rowOf(number));
   const key = load<u32>(what, SEEN_KEY);
@@ -246,8 +239,12 @@ function packEntry(number: u32): void {
   store<u32>(entry, key, ENTRY_KEY);
   const at = rowAt(rowOf(number));
   const etag = load<u32>(asked, ASKED_ETAG);
-  store<u32>(entry, offsetOf(spanStart(at, etag)), ENTRY_ETAG);
-  store<u32>(entry, offsetOf(spanEnd(at, etag)), ENTRY_ETAG_END);
+  const from = spanStart(at, etag);
+  const size = spanEnd(at, etag) - from;
+  const end = copyShort(from, size, reserve(etagAt, size));
+  store<u32>(entry, u32(etagAt - out), ENTRY_ETAG);
+  store<u32>(entry, u32(end - out), ENTRY_ETAG_END);
+  return end;
 }
 
 /** Returns the key of the row from which an entry is made. */

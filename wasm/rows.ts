@@ -29,11 +29,6 @@ export function spanEnd(at: usize, node: u32): usize {
   return page + usize(load<u32>(at + ROW_HEAD + (usize(node) << 3), 4));
 }
 
-/** Returns the offset in the page of an address in it. */
-export function offsetOf(at: usize): u32 {
-  return u32(at - page);
-}
-
 /**
  * Returns the integer without a sign at a node of a row; -1: there is none, or it has more digits. At most 18 fit into the
  * result, and 15 into a double without loss.

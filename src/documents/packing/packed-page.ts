@@ -1,7 +1,7 @@
 /**
  * Documents of a page as the kernel has packed them (wasm/pack.ts), in memory that the next page uses again: an entry for
- * each document, the segments, and the operations that create the documents. Invariant: `entry` is the number of a document
- * among the entries, in the segments, and among the operations.
+ * each document, the etags, the segments, and the operations that create the documents. Invariant: `entry` is the number of
+ * a document among the entries, in the segments, and among the operations; the bytes of the page are not needed any more.
  */
 import type { Packed } from '../kernel/pack-kernel.ts';
 
@@ -98,9 +98,9 @@ export class PackedPage {
     return Buffer.from(this.#bytes.subarray(start, end));
   }
 
-  /** Returns the offsets in the page of an entry's etag. */
-  etag(entry: number): readonly [start: number, end: number] {
-    return [this.#word(entry, ETAG_WORD), this.#word(entry, ETAG_END_WORD)];
+  /** Returns the etag of an entry, as JSON text. */
+  etag(entry: number): string {
+    return this.#bytes.toString('utf8', this.#word(entry, ETAG_WORD), this.#word(entry, ETAG_END_WORD));
   }
 
   #word(entry: number, which: number): number {

@@ -19,8 +19,6 @@ import { FlatPage } from './flat-page.ts';
 /** A change of a document that the copy creates. */
 export type CopiedChange = Change & { readonly version: Version & { readonly slot: Slot } };
 
-const NO_PAGE = Buffer.alloc(0);
-
 export class CopiedPage {
   /** Documents up to the anchor, including those that are not created. */
   documents = 0;
@@ -44,7 +42,6 @@ export class CopiedPage {
   readonly flat = new FlatPage();
   readonly #nameValues: number;
   #outcomes = new Float64Array(0);
-  #page: Buffer = NO_PAGE;
   readonly #operations: CopyOperation[] = [];
 
   /** `nameValues`: how many values name a document, which are its id and the levels of its source key. */
@@ -57,6 +54,14 @@ export class CopiedPage {
     return this.packed.count + this.flat.count;
   }
 
+  /**
+   * Whether the bytes of the page are needed until `end`, because some documents were read value by value. If all are packed,
+   * the memory can be used for another page at once.
+   */
+  get usesPage(): boolean {
+    return this.flat.count > 0;
+  }
+
   /** The outcome number of each entry; 0 while the target has no copy of ours. */
   get outcomes(): Float64Array {
     return this.#outcomes.subarray(0, this.count);
@@ -65,7 +70,6 @@ export class CopiedPage {
   begin(page: Buffer, { rows, indexId }: { readonly rows: number; readonly indexId: number }): void {
     if (this.#outcomes.length < rows) this.#outcomes = new Float64Array(rows);
     this.#outcomes.fill(0);
-    this.#page = page;
     this.indexId = indexId;
     this.packed.clear();
     this.flat.begin(page, rows);
@@ -81,11 +85,11 @@ export class CopiedPage {
     const { packed, flat, effectiveKeys } = this;
     for (let entry = 0; entry < flat.count; entry += 1)
       effectiveKeys[packed.count + entry] = flat.effectiveKeys[entry] ?? '';
+    if (!this.usesPage) flat.end();
   }
 
   /** Drops all references to the bytes of the page. */
   end(): void {
-    this.#page = NO_PAGE;
     this.packed.clear();
     this.flat.end();
     this.parts = [];
@@ -135,11 +139,11 @@ export class CopiedPage {
     const isPacked = entry < packed.count;
     const [part, position] = this.#stored(entry);
     const { identity, slot, targetKey, lsn } = readEntry(part, position);
-    const [start, end] = isPacked ? packed.etag(entry) : flat.etag(entry - packed.count);
+    const etag = isPacked ? packed.etag(entry) : flat.etag(entry - packed.count);
     return {
       identity: { hash: Buffer.from(identity), name: nameIn(part.names, this.#nameValues, position) },
       version: {
-        etag: start === 0 ? '' : decodedEtag(this.#page.toString('utf8', start, end)),
+        etag: etag === '' ? '' : decodedEtag(etag),
         slot: { hash: Buffer.from(slot), key: targetKey },
         refusal: null,
         body: isPacked ? packed.document(entry) : flat.document(entry - packed.count),

@@ -70,7 +70,7 @@ export class CopyReader {
         : undefined;
   }
 
-  /** Reads a page; throws a PageError if it is damaged. The bytes of the page must stay unchanged until `giveBack`. */
+  /** Reads a page; throws a PageError if it is damaged. The bytes must stay unchanged until `giveBack` if it `usesPage`. */
   read(page: Buffer, { anchorLsn, nowTs, indexId }: PageOptions): CopiedPage {
     const scan = this.#scan.scan(page);
     const plain = this.#plain;

@@ -30,6 +30,7 @@ const NO_PAGE = Buffer.alloc(0);
 
 export class FlatPage {
   count = 0;
+  #page: Buffer = NO_PAGE;
   /** Eight 32-bit words for each entry: four of its identity's hash, then four of its slot's. */
   hashes = new Uint32Array(0);
   readonly effectiveKeys: string[] = [];
@@ -45,6 +46,7 @@ export class FlatPage {
       this.hashes = new Uint32Array(rows * 8);
       this.#marks = new Int32Array(rows * MARKS);
     }
+    this.#page = page;
     this.#pieces.begin(page);
     this.segments.clear();
     this.count = 0;
@@ -53,6 +55,7 @@ export class FlatPage {
 
   /** Drops all references to the bytes of the page. */
   end(): void {
+    this.#page = NO_PAGE;
     this.#pieces.begin(NO_PAGE);
     this.count = 0;
   }
@@ -119,9 +122,10 @@ export class FlatPage {
     return this.#lifetimeFrom(entry, DOCUMENT_BYTE);
   }
 
-  /** Returns the offsets in the page of an entry's etag; 0: it has none. */
-  etag(entry: number): readonly [start: number, end: number] {
-    return [this.#mark(entry, ETAG), this.#mark(entry, ETAG_END)];
+  /** Returns the etag of an entry, as JSON text; '' if it has none. */
+  etag(entry: number): string {
+    const start = this.#mark(entry, ETAG);
+    return start === 0 ? '' : this.#page.toString('utf8', start, this.#mark(entry, ETAG_END));
   }
 
   #lifetimeFrom(entry: number, mark: number): Lifetime | undefined {

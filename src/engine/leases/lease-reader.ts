@@ -231,7 +231,12 @@ export class LeaseReader {
     if (page.status === 304) return { page };
     const nowTs = context.serviceTime.nowTs();
     const options = { nowTs, indexId: this.#lease.indexId, anchorLsn: anchorLsn ?? Infinity };
-    if (copies) return { page, copied: runs.copies.read(page.bytes, options) };
+    if (copies) {
+      const copied = runs.copies.read(page.bytes, options);
+      // Otherwise the pipeline frees it.
+      if (!copied.usesPage) page.free();
+      return { page, copied };
+    }
     const changes = feed === 'LV' ? runs.latest : runs.all;
     return { page, changes: changes.read(page.bytes, options) };
   }

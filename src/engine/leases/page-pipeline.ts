@@ -30,7 +30,7 @@ const PAGES_MAX = 32;
 /** A page, and what was taken out of it: documents to create, or changes. A 304 has neither. */
 export interface ParsedPage {
   readonly page: FeedPage;
-  /** Documents to create. They use the bytes of `page` until the commit. */
+  /** Documents to create. If they use the bytes of `page`, they do so until the commit; otherwise these are free already. */
   readonly copied?: CopiedPage;
   readonly changes?: Changes;
 }
@@ -156,7 +156,7 @@ export class PagePipeline {
     const { budget, copies } = this.#parts;
     budget.adjust(-page.bytes.length);
     if (copied === undefined) return;
-    page.free();
+    if (copied.usesPage) page.free();
     copies.giveBack(copied);
   }
 }

@@ -51,13 +51,24 @@ export const KERNEL_RULES: readonly Rule[] = [
     edits: [
       {
         file: PACK,
-        find: 'for (let first: u32 = 0; first < count; first += GROUP) packGroup(first, min(first + GROUP, count), work);',
-        replace:
-          'for (let first: u32 = 0; first + 1 < count; first += GROUP) packGroup(first, min(first + GROUP, count), work);',
+        find: 'for (let first: u32 = 0; first < count; first += GROUP)\n    to = packGroup(',
+        replace: 'for (let first: u32 = 0; first + 1 < count; first += GROUP)\n    to = packGroup(',
       },
     ],
     test: PACKED_TEST,
     by: 'the same bytes',
+  },
+  {
+    name: 'page-is-freed-while-used',
+    edits: [
+      {
+        file: 'src/engine/copy/copied-page.ts',
+        find: 'return this.flat.count > 0;',
+        replace: 'return false;',
+      },
+    ],
+    test: PACKED_TEST,
+    by: 'the same as value by value',
   },
   {
     name: 'group-forgets-a-text',
