@@ -228,6 +228,7 @@ async function readInto(
     const most = left;
     const nowTs = requests.serviceTime.nowTs();
     for (const tally of tallies) left = most - tally.add(page, nowTs, most);
+    page.free();
     pages += 1;
     if (left <= 0 || pages === PAGES_MAX) return false;
   }

@@ -47,9 +47,9 @@ export type PassEnd =
   | 'stopped';
 
 /**
- * Bytes reserved in the budget for the first page. Each later page is expected to be as large as the page before it.
+ * Bytes that are reserved in the budget for a page at least. A page is expected to be as large as the one before it, and the
+ * first one of a range as large as the last one of any other.
  */
-const PAGE_BYTES_FIRST = 1024 * 1024;
 const PAGE_BYTES_LEAST = 64 * 1024;
 /** A range that has just had changes probably has more soon, so it is asked again after this share of the usual time. */
 const BUSY_POLL_SHARE = 0.25;
@@ -68,7 +68,8 @@ export class LeaseReader {
   readonly #patience: Patience;
   readonly #pipeline: PagePipeline;
   #lease: Lease;
-  #pageBytes = PAGE_BYTES_FIRST;
+  /** The size of the last page; undefined before the first one. */
+  #pageBytes: number | undefined;
 
   constructor(parts: ReaderParts, pass: FeedPass) {
     const { lease, runs } = parts;
@@ -200,14 +201,18 @@ export class LeaseReader {
     const { runs } = this.#parts;
     const { reading, budget } = runs;
     const copyPages = this.#pass.copies ? 1 : 0;
-    const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
-    await budget.take(expected, reading);
+    const expected = await budget.take(
+      () => Math.max(PAGE_BYTES_LEAST, this.#pageBytes ?? runs.pageBytes),
+      reading,
+    );
     progress.askedMs = context.clock.monotonicMs();
     runs.copyPages += copyPages;
     try {
       const { value: parsed } = await pages.next();
-      this.#pageBytes = parsed.page.bytes.length;
-      budget.adjust(this.#pageBytes - expected);
+      const { length } = parsed.page.bytes;
+      this.#pageBytes = length;
+      if (parsed.page.status !== 304) runs.pageBytes = length;
+      budget.adjust(length - expected);
       return parsed;
     } catch (error) {
       budget.adjust(-expected);

@@ -7,8 +7,9 @@ import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 
 interface Waiting {
-  readonly bytes: number;
-  readonly grant: () => void;
+  /** Returns how large the page will probably be. That becomes known while pages wait. */
+  readonly expected: () => number;
+  readonly grant: (bytes: number) => void;
 }
 
 export class PageBudget {
@@ -20,23 +21,24 @@ export class PageBudget {
     this.#max = maxBytes;
   }
 
-  /** Waits until the budget has this many bytes free, and reserves them. */
-  async take(bytes: number, signal: AbortSignal): Promise<void> {
+  /** Waits until the budget has as many bytes free as a page is expected to have. Reserves them, and returns how many. */
+  async take(expected: () => number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
+    const bytes = expected();
     if (this.#waiting.size === 0 && this.#fits(bytes)) {
       this.#used += bytes;
-      return;
+      return bytes;
     }
-    const granted = deferred();
-    const waiting = { bytes, grant: granted.resolve };
+    const granted = deferred<number>();
+    const waiting = { expected, grant: granted.resolve };
     this.#waiting.add(waiting);
     try {
-      await orAborted(granted.promise, signal);
+      return await orAborted(granted.promise, signal);
     } catch (error) {
       // The bytes may have been granted in the turn in which the signal was aborted. If not, a smaller page that waited
       // behind this one may fit.
       if (this.#waiting.delete(waiting)) this.#grant();
-      else this.adjust(-bytes);
+      else this.adjust(-(await granted.promise));
       throw error;
     }
   }
@@ -53,10 +55,11 @@ export class PageBudget {
 
   #grant(): void {
     for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.bytes)) return;
+      const bytes = waiting.expected();
+      if (!this.#fits(bytes)) return;
       this.#waiting.delete(waiting);
-      this.#used += waiting.bytes;
-      waiting.grant();
+      this.#used += bytes;
+      waiting.grant(bytes);
     }
   }
 }

@@ -34,6 +34,8 @@ import type { Goal } from '../progress/snapshot.ts';
  */
 const PAGES_BYTES_LEAST = 8 * 1024 * 1024;
 const PAGES_BYTES_A_RANGE = 32 * 1024;
+/** The largest page of the service. So large is the first page expected to be that a run reads. */
+const PAGE_BYTES_MOST = 4 * 1024 * 1024;
 /** From so many ranges on, a page of a thousand documents has too few for each of them to be worth a request. */
 const RANGES_MANY = 32;
 
@@ -179,6 +181,8 @@ export class LeaseRuns {
    */
   readonly untilCaughtUp: ReplicaChoice | false;
   readonly budget: PageBudget;
+  /** The size of the last page that was read from any range. */
+  pageBytes = PAGE_BYTES_MOST;
   /** How many pages of the copy are being read now. */
   copyPages = 0;
   readonly copies: CopyReader;

@@ -6,10 +6,12 @@ const NEVER = new AbortController().signal;
 /** Whether so many bytes can be taken now. They are given back, so that the budget is as it was. */
 async function fits(budget: PageBudget, bytes: number): Promise<boolean> {
   const stop = new AbortController();
-  const taking = budget.take(bytes, stop.signal).then(
-    () => true,
-    () => false,
-  );
+  const taking = budget
+    .take(() => bytes, stop.signal)
+    .then(
+      () => true,
+      () => false,
+    );
   stop.abort(new Error('does not fit'));
   const isTaken = await taking;
   if (isTaken) budget.adjust(-bytes);
@@ -19,10 +21,10 @@ async function fits(budget: PageBudget, bytes: number): Promise<boolean> {
 describe('page budget', () => {
   test('full -> the next page waits until another one leaves', async () => {
     const budget = new PageBudget(100);
-    await budget.take(60, NEVER);
+    await budget.take(() => 60, NEVER);
     expect([await fits(budget, 40), await fits(budget, 41)]).toEqual([true, false]);
     let second = false;
-    const waiting = budget.take(60, NEVER).then(() => (second = true));
+    const waiting = budget.take(() => 60, NEVER).then(() => (second = true));
     await Promise.resolve();
     expect(second).toBe(false);
     budget.adjust(-60);
@@ -33,7 +35,7 @@ describe('page budget', () => {
 
   test('one page, however large -> it fits', async () => {
     const budget = new PageBudget(100);
-    await budget.take(5000, NEVER);
+    await budget.take(() => 5000, NEVER);
     expect(await fits(budget, 1)).toBe(false);
     // More than the maximum fits into an empty budget only: all 5000 bytes were counted, and no others.
     budget.adjust(-5000);
@@ -42,15 +44,17 @@ describe('page budget', () => {
 
   test('several wait -> they get their bytes in their order; one that is aborted lets the next one pass', async () => {
     const budget = new PageBudget(100);
-    await budget.take(100, NEVER);
+    await budget.take(() => 100, NEVER);
     const order: string[] = [];
     const stop = new AbortController();
-    const large = budget.take(90, stop.signal).then(
-      () => order.push('large'),
-      () => order.push('aborted'),
-    );
+    const large = budget
+      .take(() => 90, stop.signal)
+      .then(
+        () => order.push('large'),
+        () => order.push('aborted'),
+      );
     const small = [1, 2, 3].map(async (n) => {
-      await budget.take(10, NEVER);
+      await budget.take(() => 10, NEVER);
       order.push(`small ${n}`);
     });
     budget.adjust(-30);
@@ -62,11 +66,22 @@ describe('page budget', () => {
     expect([await fits(budget, 0), await fits(budget, 1)]).toEqual([true, false]);
   });
 
+  test('pages turn out to be smaller than expected -> those that wait for less are let in', async () => {
+    const budget = new PageBudget(100);
+    let expected = 80;
+    const taken = [1, 2, 3].map(async () => budget.take(() => expected, NEVER));
+    expect(await taken[0]).toBe(80);
+    expected = 30;
+    budget.adjust(30 - 80);
+    expect(await Promise.all(taken)).toEqual([80, 30, 30]);
+    expect([await fits(budget, 10), await fits(budget, 11)]).toEqual([true, false]);
+  });
+
   test('a waiting caller is aborted -> it takes nothing', async () => {
     const budget = new PageBudget(100);
-    await budget.take(100, NEVER);
+    await budget.take(() => 100, NEVER);
     const stop = new AbortController();
-    const waiting = budget.take(1, stop.signal);
+    const waiting = budget.take(() => 1, stop.signal);
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
     budget.adjust(-100);
