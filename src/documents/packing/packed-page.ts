@@ -1,7 +1,7 @@
 /**
  * Documents of a page as the kernel has packed them (wasm/pack.ts), in memory that the next page uses again: an entry for
  * each document, the etags, the segments, and the operations that create the documents. Invariant: `entry` is the number of
- * a document among the entries, in the segments, and among the operations; the bytes of the page are not needed any more.
+ * a document among the entries, in the segments, and among the operations; the bytes of the page are no longer needed.
  */
 import type { Packed } from '../kernel/pack-kernel.ts';
 

@@ -86,7 +86,7 @@ function readerOf(
 
 const quiet = { nowTs: NOW_TS + 5, ended: () => undefined };
 
-/** Reads a page whose bytes are overwritten as soon as they are not needed any more. */
+/** Reads a page whose bytes are overwritten as soon as they are no longer needed. */
 function readPage(reader: CopyReader, page: Buffer, options = READING): CopiedPage {
   const bytes = Buffer.from(page);
   const copied = reader.read(bytes, options);
