@@ -1,6 +1,7 @@
 /** A cutover that crashed after its commit looks for late writes from the positions in its ledger. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
+import { formatTime } from '../../../src/lib/clock.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move } from '../../helpers/migration/move.ts';
@@ -49,7 +50,7 @@ test('cutover resumed after its commit: change history expired -> reported, and 
     exitCode: 9,
     message:
       'the target is in use, but late writes cannot be found: the change history of the source has expired',
-    hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
+    hint: expect.stringContaining(`with a _ts after ${formatTime(committedAt)}`) as string,
   });
   const journal = move.ledger(({ journal }) => journal.lastCutover(9).map(({ event }) => event));
   expect(journal.slice(-2)).toEqual(['application switched', 'late write watch ended']);
