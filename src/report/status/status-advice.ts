@@ -95,17 +95,16 @@ export function whatIsLeft({ cutover }: Pick<Known, 'cutover'>): string | null {
   return steps.length > 0 ? steps.join('; ') : null;
 }
 
+/** The commands that do not end by themselves: what has to be done without them begins with Ctrl-C. */
+const ENDLESS: ReadonlySet<string | undefined> = new Set(['tail', 'reverse']);
+
 function adviseWhileRunning(status: Known): string {
   const { phase, proof, deadLetters, lastRun } = status;
-  if (phase !== 'tailing') return 'wait for the run to finish';
-  // A repair that is in progress runs the tail itself, and is named by the last run.
-  if (whyVoid(status) !== null)
-    return lastRun?.command === 'tail'
-      ? `stop cosmig tail with Ctrl-C; then cosmig verify --repair ${FIXES}`
-      : 'wait for the run to finish';
-  // A tail does not end by itself.
+  if (!ENDLESS.has(lastRun?.command)) return 'wait for the run to finish';
+  if (phase !== 'tailing') return 'keep cosmig tail running until it has found all documents';
+  if (whyVoid(status) !== null) return `stop cosmig tail with Ctrl-C; then cosmig verify --repair ${FIXES}`;
   if (deadLetters.open > 0)
-    return 'keep cosmig tail running, and fix the documents of dead letters in the source: the tail then applies them';
+    return 'keep cosmig tail running, and fix the documents of dead letters in the source: cosmig tail then applies them';
   return proof === null
     ? 'keep cosmig tail running; cosmig verify in another terminal compares both sides'
     : 'keep cosmig tail running; when you are ready, stop it with Ctrl-C and run cosmig cutover';
