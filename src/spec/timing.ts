@@ -14,6 +14,11 @@ export interface Timing {
 
 export const TIMING: Timing = { requestTimeoutMs: 45_000, pollMs: 1000, showMs: 1000 };
 
+/** A tail that lags by more than this would keep the writers stopped for too long. */
+export const LAG_MAX_MS = 60_000;
+/** How many minutes the writers may be stopped unless the operator says otherwise. */
+export const DEADLINE_MIN = 2;
+
 /** Time limits and intervals of a comparison of both sides. */
 export interface CompareTiming {
   readonly requestTimeoutMs: number;

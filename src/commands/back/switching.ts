@@ -1,4 +1,5 @@
 /** The options that `cutover` and `rollback` share. */
+import { DEADLINE_MIN } from '../../spec/timing.ts';
 
 type Container = 'source' | 'target';
 
@@ -16,7 +17,7 @@ export function switchOptions({ from, to }: { readonly from: Container; readonly
     },
     deadline: {
       type: 'duration',
-      default: '2m',
+      default: `${DEADLINE_MIN}m`,
       help: 'how long writers may be stopped before the commit; after that the command backs out',
     },
     quietFor: {

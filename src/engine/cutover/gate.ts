@@ -22,9 +22,7 @@ import type { RunContext } from '../context.ts';
 import type { KeptSource } from '../turn/next-turn.ts';
 import { enter, isTailing, phaseOf } from '../phases.ts';
 import { copyNotFinished, turnNotBegun } from '../../spec/refusals.ts';
-
-/** A tail that lags by more than this would keep the writers stopped for too long. */
-const LAG_MAX_MS = 60_000;
+import { LAG_MAX_MS } from '../../spec/timing.ts';
 
 /**
  * Throws a NotReadyError that says which requirement is not met. Returns how the source is kept after the commit; null:

@@ -114,15 +114,27 @@ export const STATUS = is.object({
         ),
         keptUntil: is.time('as --keep-source-for has asked'),
         returnWouldSucceed: is.flag('as far as the ledger knows'),
-        why: is.list(is.text(), 'what would keep a return from committing now'),
+        why: is.list(is.text(), 'why a return would be refused now'),
         unsafe: is.list(is.text(), 'why it is rollback-unsafe'),
+        catchUp: is.nullable(
+          is.object(
+            {
+              since: is.time('up to when changes were replicated'),
+              changes: is.nullable(is.whole('about how many have come since; null: not known')),
+              ms: is.nullable(is.number('about how long they take; null: not known')),
+            },
+            'what a return would first replicate, before it stops the writers; null: a run replicates, or it is not known',
+          ),
+        ),
         isRepairable: is.flag('cosmig verify --reverse --repair would make it safe again'),
         lastStopMs: is.nullable(is.number('how long the last cutover stopped the writers')),
         stopEstimate: is.nullable(
           is.object(
             {
               ms: is.number('with the default of --quiet-for, and without the time of your scripts'),
-              changes: is.whole('changes since the last clean comparison, as far as they were read'),
+              changes: is.whole(
+                'changes since the last clean comparison: those that were read, and those to catch up with',
+              ),
               comparesAll: is.flag('all documents would be compared, because changes were not reported'),
             },
             'for how long a return would stop the writers now',

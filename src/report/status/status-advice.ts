@@ -9,7 +9,7 @@ import type { RangeStatus, Status } from './status-data.ts';
 
 const FIXES = 'fixes the differences that the last comparison found, and compares again';
 
-type Known = Omit<Status, 'next' | 'wayBack'>;
+type Known = Omit<Status, 'next'>;
 
 const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 
@@ -61,7 +61,9 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   const after =
     proof === null
       ? 'run cosmig verify meanwhile to compare both sides'
-      : 'run cosmig cutover when you are ready';
+      : isRefused(status)
+        ? 'after that, cosmig status says whether a cosmig cutover should succeed'
+        : 'run cosmig cutover when you are ready';
   return `${stopped}cosmig tail replicates what has changed since; ${after}`;
 }
 
@@ -107,7 +109,14 @@ function adviseWhileRunning(status: Known): string {
     return 'keep cosmig tail running, and fix the documents of dead letters in the source: cosmig tail then applies them';
   return proof === null
     ? 'keep cosmig tail running; cosmig verify in another terminal compares both sides'
-    : 'keep cosmig tail running; when you are ready, stop it with Ctrl-C and run cosmig cutover';
+    : isRefused(status)
+      ? 'keep cosmig tail running until cosmig status says that a cosmig cutover should succeed'
+      : 'keep cosmig tail running; when you are ready, stop it with Ctrl-C and run cosmig cutover';
+}
+
+/** Whether the way back says that a return would be refused now: then no advice is to return now. */
+function isRefused({ wayBack }: Known): boolean {
+  return wayBack !== null && wayBack.state !== 'ended' && wayBack.why.length > 0;
 }
 
 function phasesOf(ranges: readonly RangeStatus[]): Readonly<Record<string, number>> {

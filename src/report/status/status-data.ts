@@ -86,9 +86,10 @@ export function buildStatus(
     cutover: cutoverOf(overview),
   };
   const unsafe = unsafeIn(overview, proven);
-  const wayBack =
-    turns === null ? null : wayBackOf(status, { ...turns, unsafe, proof: proven, history }, nowMs);
-  const advice = adviseWayBack(wayBack, status, unsafe) ?? adviseNext(status, overview.adoption);
+  const known = { proof: proven, history, report: overview.lastRun?.report ?? null };
+  const wayBack = turns === null ? null : wayBackOf(status, { ...turns, ...known, unsafe }, nowMs);
+  const advice =
+    adviseWayBack(wayBack, status, unsafe) ?? adviseNext({ ...status, wayBack }, overview.adoption);
   const next = wayBack?.state === 'ended' ? afterFinish(advice) : advice;
   const isOver = hasEnded({ ...status, wayBack }) && status.running === null;
   // What was behind at the end of the last run is behind for good.

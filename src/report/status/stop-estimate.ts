@@ -1,12 +1,18 @@
 /**
- * Estimates for how long a rollback would stop the writers now, from what the ledger and the last comparison know. The
- * rollback catches up before it stops them; then it replicates what came in the meantime, and compares while it waits for
- * the source to be quiet. Invariant: what is not known is null. The time of the operator's scripts is never known.
+ * Estimates what a rollback would have to catch up with now, and for how long it would stop the writers, from what the
+ * ledger and the last comparison know. The rollback catches up before it stops them; then it replicates what came in the
+ * meantime, and compares while it waits for the source to be quiet. Invariant: what is not known is null. The time of the
+ * operator's scripts is never known.
  */
 import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
+import type { RunReport } from '../../state/runs.ts';
+import { LAG_MAX_MS } from '../../spec/timing.ts';
+import { isoTime } from '../format.ts';
 
-type StopEstimate = NonNullable<NonNullable<StatusResult['wayBack']>['stopEstimate']>;
+type WayBack = NonNullable<StatusResult['wayBack']>;
+type StopEstimate = NonNullable<WayBack['stopEstimate']>;
+type CatchUp = NonNullable<WayBack['catchUp']>;
 
 /** How long a rollback waits for quiet unless --quiet-for says otherwise. */
 const QUIET_MS = 5000;
@@ -21,7 +27,7 @@ export interface LastComparison {
 interface Known {
   readonly proof: LastComparison | null;
   readonly history: readonly HistoryEntry[];
-  /** How many changes were read so far. */
+  /** How many changes were read so far, with those that have to be caught up with. */
   readonly read: number;
   /** How many documents there are; null: not known. */
   readonly documents: number | null;
@@ -41,4 +47,48 @@ export function stopEstimateOf(known: Known): StopEstimate | null {
   const share = comparesAll || documents === null ? 1 : Math.min(1, changes / Math.max(1, documents));
   const compareMs = Math.round(proof.readMs * share);
   return { ms: Math.max(QUIET_MS, compareMs) + (lagMs ?? 0), changes, comparesAll };
+}
+
+/** How far back the changes are counted from which those are estimated that have arrived since. */
+const COUNTED_MS = 3600_000;
+/** After less time, a rate says nothing. */
+const COUNTED_LEAST_MS = 10_000;
+
+interface CatchingUp {
+  readonly history: readonly HistoryEntry[];
+  /** What the last run has reported last, with the RU/s that it could use. */
+  readonly report: Pick<RunReport, 'source' | 'target'> | null;
+}
+
+/** What a rollback would have to catch up with, and whether the gate would then let it stop the writers. */
+interface ToCatchUp extends CatchUp {
+  /** Whether so much would arrive while it catches up that its gate would refuse. */
+  readonly isTooMuch: boolean;
+}
+
+/** Returns what has to be caught up with since nothing has tailed; null: it is not known since when. */
+export function catchUpOf({ history, report }: CatchingUp, nowMs: number): ToCatchUp | null {
+  const tailed = history.filter(({ lagSeconds }) => lagSeconds !== null);
+  const last = tailed.at(-1);
+  if (last === undefined) return null;
+  const sinceMs = last.atMs - (last.lagSeconds ?? 0) * 1000;
+  const since = isoTime(sinceMs);
+  const first = tailed.find(({ atMs }) => atMs >= last.atMs - COUNTED_MS) ?? last;
+  const countedMs = last.atMs - first.atMs;
+  if (countedMs < COUNTED_LEAST_MS) return { since, changes: null, ms: null, isTooMuch: false };
+  const read = last.read - first.read;
+  const share = Math.max(0, nowMs - sinceMs) / countedMs;
+  const changes = Math.round(read * share);
+  // How long so many changes take with the RU/s of both sides. Each costs as much as those that were counted.
+  const timeOf = (ru: number, allowedRu: number | null | undefined): number | null =>
+    allowedRu == null || allowedRu <= 0 ? null : (ru * share * 1000) / allowedRu;
+  const times = [
+    timeOf(last.sourceRu - first.sourceRu, report?.source.allowedRu),
+    timeOf(last.targetRu - first.targetRu, report?.target.allowedRu),
+  ];
+  const known = times.filter((time) => time !== null);
+  const ms = known.length < times.length ? null : Math.round(Math.max(...known));
+  // In the second round of the gate, what has arrived during the first.
+  const secondMs = ms === null ? 0 : ms * (ms / Math.max(1, nowMs - sinceMs));
+  return { since, changes, ms, isTooMuch: secondMs > LAG_MAX_MS };
 }

@@ -4,24 +4,22 @@
  */
 import { formatCount, pluralize } from '../../lib/counting.ts';
 import { PRICES } from '../../spec/money/prices.ts';
+import { DEADLINE_MIN } from '../../spec/timing.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { TurnState } from '../../state/turns/chain.ts';
 import { formatAge, formatDuration, formatTimeLeft, isoTime, type TextRow } from '../format.ts';
 import { formatTime } from '../../lib/clock.ts';
 import type { StatusResult } from '../json/ledger-results.ts';
 import type { HistoryEntry } from '../../state/reading/history.ts';
+import type { RunReport } from '../../state/runs.ts';
 import { paceNow } from '../watch/rates/pace.ts';
 import { whyVoid } from './last-comparison.ts';
 import { NOTHING_LEFT_BACK, whatIsLeft } from './status-advice.ts';
 import type { Status } from './status-data.ts';
-import { stopEstimateOf, type LastComparison } from './stop-estimate.ts';
+import { catchUpOf, stopEstimateOf, type LastComparison } from './stop-estimate.ts';
 
 type WayBackStatus = NonNullable<StatusResult['wayBack']>;
 
-/** A proof that is older than this says little of what a rollback would find. */
-const PROOF_AGE_MAX_MS = 24 * 3600 * 1000;
-/** A reverse stream that has rested for longer has much to do while the writers are stopped. */
-const REST_MAX_MS = 15 * 60_000;
 const DAY_SECONDS = 86_400;
 /** After less time, an average says nothing of a day. */
 const AVERAGE_MIN_MS = 3600_000;
@@ -55,12 +53,14 @@ export interface Known {
   readonly proof: LastComparison | null;
   /** The moments of the ledger of the turn that is shown. */
   readonly history: readonly HistoryEntry[];
+  /** What the last run of that turn has reported last; null: nothing. */
+  readonly report: RunReport | null;
 }
 
 /** Returns the way back of a migration; null if there is none. */
 export function wayBackOf(
   status: Omit<Status, 'next' | 'wayBack'>,
-  { shown, newest, lastStopMs, unsafe, proof, history }: Turns & Known,
+  { shown, newest, lastStopMs, unsafe, proof, history, report }: Turns & Known,
   nowMs: number,
 ): WayBackStatus | null {
   const { from } = newest;
@@ -73,9 +73,17 @@ export function wayBackOf(
   const isUnsafe = reasonsUnsafe.length > 0;
   const open = newest.hasBegun ? (isUnsafe ? 'rollback-unsafe' : 'in use') : 'prepared';
   const state = from.endedAtMs === null ? open : 'ended';
+  const toCatchUp =
+    isOpen && status.phase === 'tailing' && status.running === null
+      ? catchUpOf({ history, report }, nowMs)
+      : null;
   const reasons = (): readonly string[] => [
     ...(isOpen ? [...unsafe.lost, ...unsafe.ranges, ...unsafe.byOthers] : []),
-    ...whyNot(status, nowMs),
+    ...whyNot(status),
+    ...(toCatchUp?.isTooMuch === true
+      ? [`cosmig tail has to catch up first${amountText(toCatchUp, ' with ')}`]
+      : []),
+    ...(unsafe.missed.length > 0 ? tooLongToCompare(proof) : []),
   ];
   const why = state === 'ended' ? ['cosmig finish has ended it'] : isShown ? reasons() : [NOT_BEGUN];
   const perSecond = (ru: number): number => {
@@ -96,12 +104,14 @@ export function wayBackOf(
       ? stopEstimateOf({
           proof,
           history,
-          read: status.documents.read,
+          read: status.documents.read + (toCatchUp?.changes ?? 0),
           documents: status.seen?.expected ?? null,
           comparesAll: unsafe.missed.length > 0,
           lagMs: status.running === null ? null : secondsIn(status.seen?.lagSeconds),
         })
       : null,
+    catchUp:
+      toCatchUp === null ? null : { since: toCatchUp.since, changes: toCatchUp.changes, ms: toCatchUp.ms },
     isRepairable: !isOpen || unsafe.lost.length === 0,
     ruPerSecond,
     ruPerSecondNow: isOpen ? ruNow(status, history, nowMs) : null,
@@ -131,20 +141,24 @@ function moneyFor({ source, target }: WayBackStatus['ruPerSecond']): number {
 
 const NOT_BEGUN = 'nothing has been replicated in this direction yet';
 
-/** Returns what would keep a rollback from committing now, as far as the ledger knows. */
-function whyNot(status: Omit<Status, 'next' | 'wayBack'>, nowMs: number): string[] {
-  const { phase, deadLetters, proof, running, seen } = status;
+/** Returns what the gate of a rollback would refuse now, as far as the ledger knows (src/engine/cutover/gate.ts). */
+function whyNot(status: Omit<Status, 'next' | 'wayBack'>): string[] {
+  const { phase, deadLetters, proof } = status;
   const reasons: string[] = [];
   if (phase === 'committed') return ['it was used already'];
   if (phase === 'new' || phase === 'copying') reasons.push('cosmig tail has not found all documents yet');
   if (deadLetters.open > 0) reasons.push(`${pluralize(deadLetters.open, 'dead letter')} must be resolved`);
   if (proof === null) reasons.push(whyVoid(status) ?? 'no clean cosmig verify is on record');
-  else if (nowMs - Date.parse(proof.at) > PROOF_AGE_MAX_MS)
-    reasons.push('the last clean cosmig verify is more than a day old');
-  const restedMs = seen === null ? Infinity : nowMs - Date.parse(seen.at);
-  if (running === null && restedMs > REST_MAX_MS)
-    reasons.push('cosmig tail has not run for more than 15 minutes');
   return reasons;
+}
+
+/** Returns why the gate would refuse to compare all documents while the writers are stopped; empty: it would not. */
+function tooLongToCompare(proof: LastComparison | null): string[] {
+  const readMs = proof?.readMs ?? 0;
+  if (readMs <= DEADLINE_MIN * 60_000) return [];
+  return [
+    `all documents have to be compared with writers stopped, which takes about ${formatAge(readMs)}, and --deadline is ${DEADLINE_MIN} min unless you set a longer one`,
+  ];
 }
 
 /** Whether a way back has been in use for long enough to say what a day of it costs. */
@@ -188,7 +202,7 @@ export function wayBackRows(status: Status, nowMs: number, isBack = false): Text
     ...why.filter((one) => !unsafe.includes(one)),
   ];
   const now = returnWouldSucceed
-    ? `should succeed${stopText(wayBack, isForth ? 'the rollback' : 'the last cutover')}`
+    ? `should succeed${catchUpText(wayBack, nowMs)}${stopText(wayBack, isForth ? 'the rollback' : 'the last cutover')}`
     : `would be refused: ${reasons.join('; ')}`;
   return [
     kept,
@@ -209,6 +223,23 @@ function costsText(
   if (!isAverageKnown(status, nowMs)) return `${recent}${used(status.ru, 'RU')} so far`;
   const day = formatCount((ruPerSecond.source + ruPerSecond.target) * DAY_SECONDS);
   return `${recent}${used(ruPerSecond, 'RU/s')} on average: ${day} RU a day, ${moneyPerDay.amount.toFixed(2)} ${moneyPerDay.currency} at the list price of manual throughput`;
+}
+
+/** Returns how much there is to catch up with, and how long that takes, as far as it is known. */
+function amountText(
+  { changes, ms }: Pick<NonNullable<WayBackStatus['catchUp']>, 'changes' | 'ms'>,
+  before: string,
+): string {
+  if (changes === null) return '';
+  const time = ms === null || changes === 0 ? '' : `, which takes about ${formatAge(ms)}`;
+  return `${before}about ${pluralize(changes, 'change')}${time}`;
+}
+
+/** Returns what a return would do before it stops the writers, as a part of a sentence. */
+export function catchUpText({ catchUp }: WayBackStatus, nowMs: number): string {
+  if (catchUp === null) return '';
+  const sinceMs = Date.parse(catchUp.since);
+  return `; it would first catch up with what has changed since ${formatTime(sinceMs)} (${formatAge(nowMs - sinceMs)} ago)${amountText(catchUp, ', ')}`;
 }
 
 /** For how long a return would stop the writers, as a part of a sentence. */

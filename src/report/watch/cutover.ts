@@ -1,5 +1,6 @@
 /** The cutover: what its gate requires, its steps with their seconds, and for how long the writers have been stopped. */
 import { formatCount } from '../../lib/counting.ts';
+import { LAG_MAX_MS } from '../../spec/timing.ts';
 import type { StepReport } from '../../state/runs.ts';
 import { formatDuration } from '../format.ts';
 import { whyVoid } from '../status/last-comparison.ts';
@@ -7,9 +8,6 @@ import { hasEnded } from '../status/way-back.ts';
 import { markup, NOTHING, type Markup } from '../svg/markup.ts';
 import { isReporting, type MigrationFacts } from './facts.ts';
 import { stepText } from './words.ts';
-
-/** A tail that lags by more than this does not pass the gate (src/engine/cutover/gate.ts). */
-const LAG_MAX_S = 60;
 
 export function cutover(facts: MigrationFacts): Markup {
   // Nothing is replicated any longer, so there is no gate to pass.
@@ -83,7 +81,7 @@ function gate(facts: MigrationFacts): Condition[] {
     },
     {
       name: 'the tail is close to the end of the source',
-      is: hasPassed ? 'met' : lag === null ? 'open' : lag <= LAG_MAX_S ? 'met' : 'unmet',
+      is: hasPassed ? 'met' : lag === null ? 'open' : lag * 1000 <= LAG_MAX_MS ? 'met' : 'unmet',
       note: hasPassed || lag === null ? '' : `${lag} s behind`,
     },
     {

@@ -56,6 +56,15 @@ function rows(facts: MigrationFacts): Markup | null {
       Date.parse(keptUntil) > atMs ? 'cosmig finish --yes ends it sooner' : 'end it with cosmig finish',
     ],
   ];
+  const { catchUp } = way;
+  if (catchUp !== null && way.returnWouldSucceed) {
+    const { since, changes, ms } = catchUp;
+    list.push([
+      `A ${isForth ? 'cutover' : 'return'} first catches up`,
+      changes === null ? '–' : `with about ${pluralize(changes, 'change')}`,
+      `since ${formatTime(Date.parse(since))}${ms === null || changes === 0 ? '' : `, which takes about ${formatAge(ms)}`}`,
+    ]);
+  }
   // What would be refused stops nothing.
   if (stopEstimate !== null && way.returnWouldSucceed)
     list.push([

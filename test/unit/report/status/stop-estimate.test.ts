@@ -1,7 +1,8 @@
-/** How long a return would stop the writers, from what the ledger and the last comparison know. */
+/** What a return would catch up with, and how long it would stop the writers, from what the ledgers know. */
 import { expect, test } from 'vitest';
+import { NO_LOAD } from '../../../helpers/run-load.ts';
 import { paceNow } from '../../../../src/report/watch/rates/pace.ts';
-import { stopEstimateOf } from '../../../../src/report/status/stop-estimate.ts';
+import { catchUpOf, stopEstimateOf } from '../../../../src/report/status/stop-estimate.ts';
 import type { HistoryEntry } from '../../../../src/state/reading/history.ts';
 
 type Known = Parameters<typeof stopEstimateOf>[0];
@@ -45,4 +46,62 @@ test.each<[what: string, sinceMs: number, nowMs: number, read: number | undefine
   ['that has recorded nothing for a minute', 0, 70_000, undefined],
 ])('rates now %s', (_what, sinceMs, nowMs, read) => {
   expect(paceNow(HISTORY, { sinceMs, nowMs })?.documents).toBe(read);
+});
+
+/** A minute in which 120 changes were replicated, for 120 RU of the source and 1,200 RU of the target. */
+function minute(lagSeconds: number | null): HistoryEntry[] {
+  const end = { sourceRu: 120, targetRu: 1200, lagSeconds };
+  return [
+    { ...moment(100_000, 50), lagSeconds: 0 },
+    { ...moment(160_000, 170), ...end },
+    // The run ends, or another one begins, and knows no lag yet.
+    { ...moment(161_000, 170), ...end, lagSeconds: null },
+  ];
+}
+const sidesWith = (
+  source: number | null,
+  target: number | null,
+): Parameters<typeof catchUpOf>[0]['report'] => ({
+  source: { ...NO_LOAD.source, allowedRu: source },
+  target: { ...NO_LOAD.target, allowedRu: target },
+});
+const BUDGETS = sidesWith(400, 400);
+/** Nothing has tailed for a quarter of an hour. */
+const LATER_MS = 160_000 + 15 * 60_000;
+const since = (ms: number): string => new Date(ms).toISOString();
+
+test.each<[what: string, ...known: Parameters<typeof catchUpOf>, expected: ReturnType<typeof catchUpOf>]>([
+  [
+    'at the rate of its last hour, and with the RU/s that it had',
+    { history: minute(0), report: BUDGETS },
+    LATER_MS,
+    { since: since(160_000), changes: 1800, ms: 45_000, isTooMuch: false },
+  ],
+  [
+    'what it was behind at its end counts, too',
+    { history: minute(20), report: BUDGETS },
+    LATER_MS,
+    { since: since(140_000), changes: 1840, ms: 46_000, isTooMuch: false },
+  ],
+  [
+    'too much, so that the gate would refuse: as much arrives as can be replicated',
+    { history: minute(0), report: sidesWith(400, 30) },
+    LATER_MS,
+    { since: since(160_000), changes: 1800, ms: 600_000, isTooMuch: true },
+  ],
+  [
+    'without a limit of RU/s, the time is not known',
+    { history: minute(0), report: sidesWith(400, null) },
+    LATER_MS,
+    { since: since(160_000), changes: 1800, ms: null, isTooMuch: false },
+  ],
+  [
+    'a run of a second has no rate',
+    { history: minute(0).slice(1), report: BUDGETS },
+    LATER_MS,
+    { since: since(160_000), changes: null, ms: null, isTooMuch: false },
+  ],
+  ['no run has tailed', { history: minute(0).slice(2), report: BUDGETS }, LATER_MS, null],
+])('catch-up: %s', (_what, known, nowMs, expected) => {
+  expect(catchUpOf(known, nowMs)).toEqual(expected);
 });
