@@ -31,7 +31,10 @@ test('way back, no feed of deletes: documents are deleted on both sides -> the r
   await move.target.items.upsert(order('changed', { n: 1 }));
   await run(move, 'reverse', '--until-caught-up');
   for (const id of ['gone', 'changed']) await deleteOnBothSides(move, id);
-  await run(move, 'verify', '--reverse');
+  // A process that was not stopped also writes, and deletes a document that the application keeps.
+  await move.source.items.create(order('late'));
+  await move.source.item('here', 'c').delete();
+  await run(move, 'verify', '--reverse', '--repair');
   const { stdout } = await run(move, 'rollback', ...SWITCH);
   expect(stdout).toContain('were compared; 3 in the target, 3 in the source, as many as the ledger knows');
 });
