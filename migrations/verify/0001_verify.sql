@@ -70,7 +70,7 @@ CREATE TABLE proofs (
 CREATE TABLE table_sums (
   name               TEXT PRIMARY KEY,
   row_count          INTEGER NOT NULL DEFAULT 0,
-  sum                INTEGER NOT NULL DEFAULT 0,
+  sum                INTEGER NOT NULL DEFAULT 0, -- of the checksums of all rows
   changes            INTEGER NOT NULL DEFAULT 0,
   last_number        INTEGER NOT NULL DEFAULT 0 -- 0: no number, or a table without AUTOINCREMENT
 ) STRICT, WITHOUT ROWID;

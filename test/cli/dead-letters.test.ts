@@ -196,7 +196,7 @@ describe('dead-letters list', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     using ledger = openLedger(path);
     fill(ledger);
-    const bytes = (): Buffer[] => [path, `${path}-wal`].map((file) => readFileSync(file));
+    const bytes = (): string[] => [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1'));
     const before = bytes();
     expect((await ask(path, 'list')).code).toBe(0);
     expect((await ask(path, 'show 1')).code).toBe(0);

@@ -99,7 +99,7 @@ export function keepTableSums(database: Database): void {
   database.exec(pragmas + triggers.join(''));
 }
 
-function triggersOf({ table, texts, numbers, isSame, isNumbered }: TableChecksum): string[] {
+function triggersOf({ table, texts, numbers, hasChecksum, isSame, isNumbered }: TableChecksum): string[] {
   const trigger = (event: string, rows: number, change: string, more = ''): string =>
     `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN
        UPDATE table_sums SET row_count = row_count + ${rows}, sum = sum + ${change}, changes = changes + 1${more}
@@ -108,7 +108,8 @@ function triggersOf({ table, texts, numbers, isSame, isNumbered }: TableChecksum
   const [gone, come] = [`(${texts('OLD.')} + ${numbers('OLD.')})`, `(${texts('NEW.')} + ${numbers('NEW.')})`];
   // Most updates change numbers alone. Their texts are not summed again, because calling a function of JavaScript
   // takes longer than the update.
-  const changed = `CASE WHEN ${isSame} THEN 0 ELSE ${texts('NEW.')} - ${texts('OLD.')} END`;
+  const difference = `${texts('NEW.')} - ${texts('OLD.')}`;
+  const changed = hasChecksum ? difference : `CASE WHEN ${isSame} THEN 0 ELSE ${difference} END`;
   return [
     trigger('INSERT', 1, come, isNumbered ? ', last_number = max(last_number, NEW.rowid)' : ''),
     trigger('DELETE', -1, `-${gone}`),
@@ -222,6 +223,7 @@ interface TableChecksum {
   readonly texts: (of: string) => string;
   /** The sum of the numbers, in which each column has a weight. */
   readonly numbers: (of: string) => string;
+  readonly hasChecksum: boolean;
   /** Whether an update has left all texts and bytes as they were. */
   readonly isSame: string;
   /** Whether the table never uses a row number again. */
@@ -246,8 +248,9 @@ function checksumsOf(database: Database): readonly TableChecksum[] {
 
 function readChecksums(database: Database): TableChecksum[] {
   const columns = database
-    .prepare<[], { table: string; sql: string; name: string; type: string }>(
-      `SELECT tables.name AS "table", tables.sql, columns.name, columns.type
+    .prepare<[], { table: string; sql: string; name: string; type: string; mayBeNull: 0 | 1 }>(
+      `SELECT tables.name AS "table", tables.sql, columns.name, columns.type,
+         NOT (columns."notnull" OR columns.pk) AS mayBeNull
        FROM main.sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
        WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
          AND tables.name NOT IN ('cosmig_schema', 'table_sums') ORDER BY tables.name, columns.cid`,
@@ -257,7 +260,9 @@ function readChecksums(database: Database): TableChecksum[] {
     const all = columns.filter((column) => column.table === table);
     const isNumber = ({ type, name }: { type: string; name: string }): boolean =>
       type === 'INTEGER' && name !== 'checksum';
-    const numbers = all.filter(isNumber).map(({ name }) => name);
+    const numbers = all.filter(isNumber);
+    const valueOf = (of: string, { name, mayBeNull }: { name: string; mayBeNull: 0 | 1 }): string =>
+      mayBeNull === 1 ? `ifnull(${of}${name}, -1)` : of + name;
     const checksum = all.filter(({ name }) => name === 'checksum').map(({ name }) => name);
     const texts =
       checksum.length > 0 ? checksum : all.filter((one) => !isNumber(one)).map(({ name }) => name);
@@ -267,7 +272,8 @@ function readChecksums(database: Database): TableChecksum[] {
         checksum.length > 0
           ? `${of}checksum`
           : `cosmig_checksum(${texts.map((name) => of + name).join(', ')})`,
-      numbers: (of) => ['0', ...numbers.map((name, n) => weighted(of + name, n))].join(' + '),
+      numbers: (of) => ['0', ...numbers.map((column, n) => weighted(valueOf(of, column), n))].join(' + '),
+      hasChecksum: checksum.length > 0,
       isSame: ['TRUE', ...texts.map((name) => `OLD.${name} IS NEW.${name}`)].join(' AND '),
       isNumbered: all.some(({ sql }) => /\bAUTOINCREMENT\b/i.test(sql)),
     };
@@ -276,11 +282,11 @@ function readChecksums(database: Database): TableChecksum[] {
 
 /**
  * Returns a number of a row, multiplied by the weight of its column, as SQL. The result has 31 bits, so that a sum over
- * ten such columns of hundreds of millions of rows stays within the 64 bits of SQLite.
+ * ten such columns of hundreds of millions of rows stays within the 64 bits of SQLite. The divisor is a prime, so a
+ * number with any one bit changed has another remainder.
  */
-function weighted(column: string, n: number): string {
-  const value = `ifnull(${column}, -1)`;
-  return `((${value} & 0xffffffff) * ${31 + 4 * n} + (${value} >> 32) * ${33 + 4 * n}) % 0x7fffffff`;
+function weighted(value: string, n: number): string {
+  return `${value} * ${31 + 4 * n} % 0x7fffffed`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { FrequentKeys } from '../../../../src/plan/sketch/frequent-keys.ts';
 import { HashHistogram } from '../../../../src/plan/sketch/hash-histogram.ts';
 import { COLUMNS, HeatMap } from '../../../../src/plan/sketch/heat-map.ts';
 import { KeySample } from '../../../../src/plan/sketch/key-sample.ts';
-import { draws } from '../../../helpers/generated.ts';
+import { drawn, draws } from '../../../helpers/generated.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
 /** A hash of 64 bits that depends on a number and a seed only. */
@@ -16,6 +16,8 @@ function hashOf(value: number, seed = 0): readonly [number, number] {
   }
   return [(high ^ (high >>> 15)) >>> 0, (low ^ (low >>> 16)) >>> 0];
 }
+
+const SEEDS = Array.from({ length: 20 }, (_, n) => n + 1);
 
 interface Added {
   readonly key: number;
@@ -155,7 +157,7 @@ describe('key sample', () => {
     (values) => {
       let outside = 0;
       let error = 0;
-      for (let seed = 1; seed <= 20; seed += 1) {
+      for (const seed of drawn(SEEDS)) {
         const sample = new KeySample();
         for (let n = 0; n < values; n += 1) sample.add(...hashOf(n, seed));
         const { estimate, low, high } = sample.distinct();
