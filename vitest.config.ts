@@ -5,7 +5,15 @@ import { LongestFirst } from './test/longest-first.ts';
 
 // `npm run test:unit` is what a developer runs between two edits: no sockets, seconds.
 // `npm test` is every project below, and is all that CI runs. docs/internals/testing.md says what runs nightly instead.
-const unit = ['test/unit/**/*.test.ts', 'test/model/**/*.test.ts', 'test/cli/**/*.test.ts', 'test/*.test.ts'];
+const unit = [
+  'test/unit/**/*.test.ts',
+  'test/model/*.test.ts',
+  'test/model/back/**/*.test.ts',
+  'test/cli/**/*.test.ts',
+  'test/*.test.ts',
+];
+// The whole engine, with a ledger on disk and Microsoft's SDK.
+const engine = ['test/model/engine/**/*.test.ts'];
 const contract = ['test/contract/**/*.test.ts'];
 const integration = ['test/integration/**/*.test.ts'];
 const faults = ['test/faults/**/*.test.ts'];
@@ -44,11 +52,12 @@ const isAsked = process.argv.some((argument) => argument.startsWith('--project')
 const projects = isAsked
   ? [
       { name: 'unit', include: unit },
+      { name: 'engine', include: engine },
       { name: 'contract', include: contract },
       { name: 'integration', include: integration },
       { name: 'faults', include: faults },
     ]
-  : [{ name: 'tests', include: [...unit, ...contract, ...integration, ...faults] }];
+  : [{ name: 'tests', include: [...unit, ...engine, ...contract, ...integration, ...faults] }];
 
 export default defineConfig({
   test: {
