@@ -4,7 +4,7 @@ import { PAGE_OPTIONS, withPage } from '../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../report/runs/notified.ts';
 import { RUN_OPTIONS, WAY_BACK_OPTIONS } from '../spec/fields.ts';
 import { readDuration } from '../spec/input/values.ts';
-import { switchOptions } from './back/switching.ts';
+import { HOOK_HELP, switchOptions } from './back/switching.ts';
 
 const OPTIONS = {
   ...switchOptions({ from: 'source', to: 'target' }),
@@ -26,9 +26,8 @@ export const cutover: Command<typeof OPTIONS> = {
     'Catches up, has the writers stopped (--on-fence, or --writers-stopped when you stopped them yourself), waits until no more writes arrive, compares both sides and commits. Any failure ' +
     'before the commit leaves the source in use and ends with exit code 3, or with 6 or 7 when the service or the disk ' +
     'of the ledger fails. After the commit the target is in use: exit code 0, 4 after late writes to the source, 9 when ' +
-    'a later step such as --on-commit failed. Needs a successful cosmig verify and no open dead letters. The commands of --on-fence, ' +
-    '--on-commit and --on-abort get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and COSMIG_REASON, and may run more ' +
-    'than once.',
+    'a later step such as --on-commit failed. Needs a successful cosmig verify and no open dead letters. ' +
+    HOOK_HELP,
   examples: [
     {
       line: 'cosmig cutover --writers-stopped --deadline 10m',
@@ -58,7 +57,8 @@ export const cutover: Command<typeof OPTIONS> = {
     // Before --watch served a page, it was the name of --watch-writes.
     const time = watch === undefined ? undefined : readDuration(watch);
     const isTime = typeof time === 'number';
-    const order = switchOrder(context, { command: 'cutover', watchMs: isTime ? time : watchWrites });
+    const watchMs = isTime ? time : watchWrites;
+    const order = await switchOrder(context, { command: 'cutover', direction: 'forth', watchMs });
     if (isTime) out.note(`--watch ${watch} is taken for --watch-writes ${watch}; write that from now on`);
     return inTurn(context, 'forth', async (turned) => {
       return withPage(
@@ -66,11 +66,7 @@ export const cutover: Command<typeof OPTIONS> = {
         turned,
         async () =>
           withNotices(turned, 'cutover', async (observer) =>
-            runCutoverWithProgress(
-              turned,
-              { ...order, likeSource },
-              { command: 'cutover', observer, onCommit: options.onCommit },
-            ),
+            runCutoverWithProgress(turned, { ...order, likeSource }, { command: 'cutover', observer }),
           ),
       );
     });

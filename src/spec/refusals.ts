@@ -19,6 +19,24 @@ export function turnNotBegun(number: number, hint: string): NotReadyError {
 }
 
 /**
+ * Returns the refusal of what has to wait for the steps after a commit. `command`: the one that has committed. `hasHook`:
+ * whether it has to run the command of --on-commit; null: not known.
+ */
+export function stepsLeft(
+  command: 'cutover' | 'rollback',
+  { hasHook }: { readonly hasHook: boolean | null },
+): NotReadyError {
+  const [why, how] =
+    hasHook === false
+      ? ['it was interrupted after its commit', '']
+      : ['its command of --on-commit has not succeeded yet', ' with its --on-commit'];
+  return new NotReadyError(`cosmig ${command} has committed, and its remaining steps are not done`, {
+    why,
+    hint: `run cosmig ${command} again${how}, then this command`,
+  });
+}
+
+/**
  * Returns the refusal for a missing container. `what` is its name in the message, such as "source container
  * shop/orders".
  */

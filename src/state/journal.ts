@@ -51,6 +51,8 @@ export interface Commitment {
   readonly proof: ProofBasis | null;
   /** Absent in the journals of older versions. */
   readonly repaired?: Repaired;
+  /** Whether a hook has to switch the application. Absent in the journals of older versions. */
+  readonly hasHook?: boolean;
 }
 
 export type JournalEvent =
@@ -104,8 +106,10 @@ export type JournalEvent =
 export type JournalEntry = JournalEvent & { readonly number: number; readonly atMs: number };
 
 /** The commit of the migration, and the events that followed it. */
-export interface Committed extends Required<Commitment> {
+export interface Committed extends Required<Omit<Commitment, 'hasHook'>> {
   readonly atMs: number;
+  /** Whether a hook has to switch the application; null: not known. */
+  readonly hasHook: boolean | null;
   readonly since: ReadonlySet<JournalEvent['event']>;
 }
 
@@ -193,9 +197,15 @@ export class Journal {
     if (row === undefined) return null;
     const entry = parseEntry(row);
     if (entry.event !== 'phase' || entry.phase !== 'committed') return null;
-    const { atMs, stoppedMs, likeSource, proof, repaired = NONE_REPAIRED } = entry;
+    const { atMs, stoppedMs, likeSource, proof, repaired = NONE_REPAIRED, hasHook = null } = entry;
     const since = this.#sql.eventsAfter.all(entry.number).map((one) => nameIn(one));
-    return { atMs, stoppedMs, likeSource, proof, repaired, since: new Set(since) };
+    return { atMs, stoppedMs, likeSource, proof, repaired, hasHook, since: new Set(since) };
+  }
+
+  /** Returns the commit while the application was not switched over after it; null: there is none, or it was. */
+  unfinished(): Committed | null {
+    const commit = this.commit();
+    return commit?.since.has('application switched') === true ? null : commit;
   }
 
   /**

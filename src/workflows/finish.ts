@@ -12,6 +12,7 @@ import { NotReadyError } from '../lib/errors.ts';
 import { formatTime } from '../lib/clock.ts';
 import { inspectionCall } from '../preflight/inspect.ts';
 import { servesAllVersions } from '../preflight/permissions.ts';
+import { stepsLeft } from '../spec/refusals.ts';
 import { leadsBack } from '../spec/turns/settings-of-turn.ts';
 import { TIMING } from '../spec/timing.ts';
 import { Ledger } from '../state/ledger.ts';
@@ -55,7 +56,9 @@ export async function finishWayBack(
   if (newest.isCommitted) throw nothingKept(true);
   using ledger = Ledger.openForOperator(before.ledger);
   const next = must(ledger.nextTurn.read(), 'the turn was read before');
-  refuseUnswitched(ledger, leadsBack(before.number) ? 'rollback' : 'cutover');
+  // The steps that are left pause times to live.
+  const unfinished = ledger.journal.unfinished();
+  if (unfinished !== null) throw stepsLeft(leadsBack(before.number) ? 'rollback' : 'cutover', unfinished);
   const { keptUntilMs } = next;
   const nowMs = clock.now();
   if (next.endedAtMs === null && keptUntilMs > nowMs)
@@ -73,15 +76,6 @@ export async function finishWayBack(
   const { pausedTtl } = next;
   if (pausedTtl !== null) await setTtl(parts, { of: kept, ttl: pausedTtl }, parts.drain);
   return { inUse, kept, restoredTtl: pausedTtl, hasContinuousBackup: await isBackedUp(parts, inUse) };
-}
-
-/** Refuses while the application is not switched over: the steps that are left pause times to live. */
-function refuseUnswitched({ journal }: Ledger, command: string): void {
-  if (journal.commit()?.since.has('application switched') === true) return;
-  throw new NotReadyError(`the last ${command} is committed, and its remaining steps are not done`, {
-    why: 'the command of --on-commit has not succeeded yet',
-    hint: `run the same cosmig ${command} again, then cosmig finish`,
-  });
 }
 
 /** Whether the account keeps every version of the documents, which it does only with continuous backup. */

@@ -25,6 +25,10 @@ export interface Hook {
   readonly input?: string;
 }
 
+/** Why a command may fail here that succeeds in the operator's shell. */
+const WITHOUT_SECRETS =
+  'it is run without COSMIG_*_KEY and COSMIG_*_CONNECTION_STRING, so if it needs the account, give it a variable of another name';
+
 /** Returns the commands of the operator as the functions that the cutover calls. */
 export function operatorHooks(
   commands: Readonly<Record<'onFence' | 'onCommit' | 'onAbort', string | undefined>>,
@@ -40,13 +44,11 @@ export function operatorHooks(
 ): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
   const about = hookEnvironment(env, spec);
   const call = async (
-    hook: Pick<Hook, 'flag'> & { readonly command: string | undefined },
+    hook: Pick<Hook, 'flag' | 'command'>,
     { reason = '', signal }: { readonly reason?: string; readonly signal?: AbortSignal },
   ): Promise<void> => {
-    const { command } = hook;
-    if (command === undefined) return;
     const env = { ...about, COSMIG_REASON: reason };
-    await runHook({ ...hook, command, env }, signal === undefined ? { out } : { out, signal });
+    await runHook({ ...hook, env }, signal === undefined ? { out } : { out, signal });
   };
   const { onFence, onCommit, onAbort } = commands;
   return {
@@ -54,7 +56,10 @@ export function operatorHooks(
       onFence === undefined
         ? null
         : async (signal) => call({ flag: '--on-fence', command: onFence }, { signal }),
-    onCommit: async (signal) => call({ flag: '--on-commit', command: onCommit }, { signal }),
+    onCommit:
+      onCommit === undefined
+        ? null
+        : async (signal) => call({ flag: '--on-commit', command: onCommit }, { signal }),
     onAbort:
       onAbort === undefined
         ? null
@@ -118,7 +123,7 @@ export async function runHook(
     if (code === 0) return;
     throw new NotReadyError(`the command of ${flag} failed`, {
       why: code === null ? `it was ended by ${name ?? 'a signal'}` : `it ended with exit code ${code}`,
-      hint: `run the command of ${flag} by itself to see why`,
+      hint: `run the command of ${flag} by itself to see why; ${WITHOUT_SECRETS}`,
     });
   } finally {
     exited.abort(new Error('the command has ended'));

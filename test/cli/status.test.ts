@@ -457,7 +457,7 @@ describe('status of a cutover', () => {
     ledger.close();
     const dead = unwrapped((await ask(path)).stdout);
     expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
-    expect(dead).toMatch(/^next +run cosmig cutover again: the command of --on-commit\s+has not/m);
+    expect(dead).toMatch(/^next +run cosmig cutover again with its --on-commit: that command has\s+not/m);
 
     const next = openLedger(path);
     next.journal.append({ event: 'application switched' }, at(12));
@@ -514,7 +514,7 @@ describe('status of a cutover', () => {
     const committed = unwrapped((await ask(path)).stdout);
     expect(committed).toMatch(/^cutover +committed .*, writers were stopped for 8\.7 s$/m);
     expect(committed).toMatch(/^LATE WRITES +not replicated: unknown id$/m);
-    expect(committed).toMatch(/^next +run cosmig cutover again: the command of --on-commit/m);
+    expect(committed).toMatch(/^next +run cosmig cutover again with its --on-commit: that/m);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Command } from '../../cli/command.ts';
 import { PAGE_OPTIONS, withPage } from '../../report/runs/live-page.ts';
 import { NOTIFY_OPTIONS, withNotices } from '../../report/runs/notified.ts';
 import { RUN_OPTIONS } from '../../spec/fields.ts';
-import { switchOptions } from './switching.ts';
+import { HOOK_HELP, switchOptions } from './switching.ts';
 
 const OPTIONS = {
   ...switchOptions({ from: 'target', to: 'source' }),
@@ -19,7 +19,8 @@ export const rollback: Command<typeof OPTIONS> = {
     'The cutover in the other direction, with the same steps, options and exit codes: catches up, has the writers stopped, ' +
     'compares both sides, and commits. Any failure before the commit leaves the target in use. After the commit the source ' +
     'is in use, and cosmig tail can resume the migration from there without a new copy. Needs cosmig reverse to have caught ' +
-    'up, a successful cosmig verify --reverse, and no open dead letters.',
+    'up, a successful cosmig verify --reverse, and no open dead letters. ' +
+    HOOK_HELP,
   examples: [
     {
       line: 'cosmig rollback --writers-stopped --deadline 10m',
@@ -45,15 +46,12 @@ export const rollback: Command<typeof OPTIONS> = {
     const { runCutoverWithProgress } = await import('../../report/runs/run-cutover.ts');
     const { switchOrder } = await import('../../report/turns/switch-order.ts');
     const { watch, watchWrites } = context.options;
-    const order = switchOrder(context, { command: 'rollback', watchMs: watchWrites });
+    const switched = { command: 'rollback', direction: 'back', watchMs: watchWrites } as const;
+    const order = await switchOrder(context, switched);
     return inTurn(context, 'back', async (turned) =>
       withPage({ watch, ledger: () => loadLedgerPath({ ...turned, turn: undefined }) }, turned, async () =>
         withNotices(turned, 'rollback', async (observer) =>
-          runCutoverWithProgress(
-            turned,
-            { ...order, likeSource: [] },
-            { command: 'rollback', observer, onCommit: context.options.onCommit },
-          ),
+          runCutoverWithProgress(turned, { ...order, likeSource: [] }, { command: 'rollback', observer }),
         ),
       ),
     );

@@ -3,6 +3,13 @@ import { DEADLINE_MIN } from '../../spec/timing.ts';
 
 type Container = 'source' | 'target';
 
+/** What the descriptions of these commands say about the operator's commands. */
+export const HOOK_HELP =
+  'The commands of --on-fence, --on-commit and --on-abort get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and ' +
+  'COSMIG_REASON, and may run more than once. They do not get COSMIG_*_KEY and COSMIG_*_CONNECTION_STRING: if they need ' +
+  'the account, give them a variable of another name. After the commit, run the same command again to complete what is ' +
+  'left; it then needs only --on-commit.';
+
 /** Returns the options of a command that moves the application from one container to the other. */
 export function switchOptions({ from, to }: { readonly from: Container; readonly to: Container }) {
   return {

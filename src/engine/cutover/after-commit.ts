@@ -39,8 +39,11 @@ export async function finishAfterCommit(
     likeSource: asked,
     proof,
     repaired,
+    hasHook,
     since,
   } = must(journal.commit(), 'the migration is committed');
+  if (onCommit === null && hasHook !== false && !since.has('application switched'))
+    throw hookMissing(hasHook);
   // Settings requested with the commit are applied once: the operator may change them on purpose later.
   const names = [...new Set([...(since.has('target settings applied') ? [] : asked), ...likeSource])];
   const applySettings = async (): Promise<Settings> => {
@@ -57,7 +60,7 @@ export async function finishAfterCommit(
   // only after the switch, so that the application does not wait for the report.
   const early = names.length > 0 ? await applySettings() : null;
   if (!since.has('application switched')) {
-    await onCommit(signal);
+    await onCommit?.(signal);
     journal.append({ event: 'application switched' }, clock.now());
   }
   const { settings, trouble } = early ?? (await applySettings());
@@ -65,7 +68,17 @@ export async function finishAfterCommit(
   const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
   if (!wasWatched) journal.append({ event: 'late write watch ended', isForgotten: false }, clock.now());
-  return { committedAtMs: atMs, stoppedMs, proof, repaired, settings, trouble: ttl ?? trouble, lateWrites };
+  const isSwitched = onCommit !== null || hasHook === true;
+  const result = { committedAtMs: atMs, stoppedMs, proof, repaired, settings, lateWrites, isSwitched };
+  return { ...result, trouble: ttl ?? trouble };
+}
+
+/** The refusal of a run without the hook that has to switch the application: skipping it would leave the source in use. */
+function hookMissing(hasHook: true | null): AfterCommitError {
+  return new AfterCommitError('the target is in use, but the command of --on-commit has not succeeded yet', {
+    why: `the commit was made ${hasHook === true ? 'with that command' : 'perhaps with that command'}, and this run was started without it`,
+    hint: 'run cosmig cutover again with the same --on-commit; if you have switched the application to the target yourself, with --on-commit true',
+  });
 }
 
 /** Restores and pauses times to live. Returns trouble instead of throwing it, because the application waits. */

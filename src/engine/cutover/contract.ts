@@ -60,8 +60,8 @@ export interface TtlChanges {
 
 export interface AfterCommitOptions {
   readonly ttl?: TtlChanges;
-  /** The hook that switches the application to the target. */
-  readonly onCommit: (signal: AbortSignal) => Promise<void>;
+  /** The hook that switches the application to the target; null: none was given. */
+  readonly onCommit: ((signal: AbortSignal) => Promise<void>) | null;
   /** Names of the target's settings to set to the source's values. */
   readonly likeSource?: readonly string[];
   /** Changes the named settings, and reports every other setting that differs. */
@@ -122,4 +122,6 @@ export interface CutoverResult {
   /** Why the settings could not be checked; null if they were. */
   readonly trouble: CosmigError | null;
   readonly lateWrites: readonly Straggler[];
+  /** Whether a hook has switched the application. Otherwise the operator has to. */
+  readonly isSwitched: boolean;
 }

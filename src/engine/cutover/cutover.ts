@@ -117,6 +117,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
         likeSource: options.likeSource ?? [],
         proof: attempt.basis,
         repaired: attempt.repairs,
+        hasHook: options.onCommit !== null,
       },
       kept === null ? null : nextTurn(context, kept, { anchors, ends }),
     );

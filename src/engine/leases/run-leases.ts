@@ -9,14 +9,14 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { group, type Group } from '../../lib/group.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { Lease } from '../../state/leases.ts';
-import { readTurns } from '../../state/turns/chain.ts';
+import { readTurns, type TurnState } from '../../state/turns/chain.ts';
 import { Reservation } from '../../preflight/reservation.ts';
 import { adoptTarget } from '../map/adopt-target.ts';
 import { anchorAll } from './anchor.ts';
 import type { ProgressReporter } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
 import { CopyReader } from '../copy/copy-reader.ts';
-import { copyNotFinished } from '../../spec/refusals.ts';
+import { copyNotFinished, stepsLeft } from '../../spec/refusals.ts';
 import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import { LeaseRun, replaceLease } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
@@ -86,7 +86,11 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
  */
 export function refuseCommitted(context: RunContext): void {
   if (phaseOf(context) !== 'committed') return;
-  if (isBackAtSource(context)) {
+  const unfinished = context.ledger.journal.unfinished();
+  if (unfinished !== null) throw stepsLeft('cutover', unfinished);
+  const rollback = rollbackAfter(context);
+  if (rollback !== null) {
+    if (rollback.unfinished !== null) throw stepsLeft('rollback', rollback.unfinished);
     throw new NotReadyError('the application was switched back to the source by cosmig rollback', {
       why: 'its documents were copied before, and cosmig knows each of them',
       hint: 'run cosmig tail: it resumes the migration from there, without a new copy',
@@ -103,15 +107,15 @@ export function refuseCommitted(context: RunContext): void {
 }
 
 /**
- * Whether a rollback has followed the commit. `cosmig copy` always works in the first turn. The other commands work in the
- * newest turn of their direction, which at most one turn has followed.
+ * Returns the turn of the rollback that has followed the commit; null: none has. `cosmig copy` always works in the first
+ * turn. The other commands work in the newest turn of their direction, which at most one turn has followed.
  */
-function isBackAtSource({ spec }: RunContext): boolean {
-  if (spec.turn !== undefined) return false;
-  const newest = readTurns(spec.ledger).at(-1);
-  return (
-    newest !== undefined && newest.number > 0 && !leadsBack(newest.number) && newest.from?.endedAtMs == null
-  );
+function rollbackAfter({ spec }: RunContext): TurnState | null {
+  if (spec.turn !== undefined) return null;
+  const turns = readTurns(spec.ledger);
+  const newest = turns.at(-1);
+  if (newest === undefined || leadsBack(newest.number) || newest.from?.endedAtMs != null) return null;
+  return turns[newest.number - 1] ?? null;
 }
 
 function isCopying(phase: Phase): boolean {

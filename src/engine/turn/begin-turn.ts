@@ -7,6 +7,8 @@
  */
 import { must } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
+import { stepsLeft } from '../../spec/refusals.ts';
+import type { Committed } from '../../state/journal.ts';
 import { MAP_INDEX } from '../../state/segments/map-store.ts';
 import type { MigrationSpec, TurnSpec } from '../../spec/migration-spec.ts';
 import { Ledger, UnmigratedLedger } from '../../state/ledger.ts';
@@ -22,8 +24,8 @@ interface Before {
   readonly next: StoredTurn;
   readonly tokens: readonly SessionToken[];
   readonly targetTokens: readonly SessionToken[];
-  /** Whether the application was switched over, which the cutover does after its commit. */
-  readonly isSwitched: boolean;
+  /** The commit, if the application was not switched over after it; null: it was. */
+  readonly unfinished: Committed | null;
 }
 
 /** Opens the ledger of a turn, and makes it if the turn has not begun. */
@@ -88,9 +90,7 @@ function readBefore({ number, previous }: TurnSpec): Before {
     next,
     tokens: ledger.tokens.all(),
     targetTokens: ledger.targetTokens.all(),
-    isSwitched: must(ledger.journal.commit(), 'a next turn follows a commit').since.has(
-      'application switched',
-    ),
+    unfinished: ledger.journal.unfinished(),
   };
 }
 
@@ -106,19 +106,15 @@ function openBefore(previous: string): Ledger {
 
 /** Refuses to begin a turn a second time, or before the cutover has ended. */
 function refuseLost(
-  { next, isSwitched }: Before,
+  { next, unfinished }: Before,
   { ledger }: MigrationSpec,
   { number, previous }: TurnSpec,
 ): void {
   if (next.begunAtMs !== null) {
     throw turnLost(ledger, { number, previous });
   }
-  if (!isSwitched) {
-    throw new NotReadyError('the last cutover is committed, and its remaining steps are not done', {
-      why: 'the command of --on-commit has not succeeded yet',
-      hint: 'run the command of that cutover again, then this one',
-    });
-  }
+  // The turn before leads in the other direction, so in the words of this turn its command is a rollback.
+  if (unfinished !== null) throw stepsLeft('rollback', unfinished);
 }
 
 /** Records in the ledger of the turn before that this turn has begun. Durable. */

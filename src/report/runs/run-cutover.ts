@@ -15,8 +15,6 @@ import { runWithProgress, type SpecContext } from './run-engine.ts';
 interface CutoverRun {
   readonly command: 'cutover' | 'rollback';
   readonly observer?: RunObserver | undefined;
-  /** The operator's command that switches the application; undefined: the operator does it. */
-  readonly onCommit?: string | undefined;
 }
 
 export async function runCutoverWithProgress(
@@ -30,7 +28,7 @@ export async function runCutoverWithProgress(
 async function runIt(
   context: SpecContext,
   order: CutoverOrder,
-  { command, observer, onCommit }: CutoverRun,
+  { command, observer }: CutoverRun,
 ): Promise<Result | undefined> {
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
@@ -52,9 +50,9 @@ async function runIt(
     observer,
     run: async (parts) => {
       const result = await cutOverWithProof({ ...parts, command }, order, watcher);
-      const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...snapshot } =
-        result;
-      cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites };
+      const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...rest } = result;
+      const { isSwitched, ...snapshot } = rest;
+      cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, isSwitched };
       // After the commit no tail follows the source, so a lag does not exist.
       return { ...snapshot, lagSeconds: null };
     },
@@ -65,9 +63,6 @@ async function runIt(
   const json = { ...ran.json, ...cutoverJson(cutover), ...failed };
   const result = { json, text: `${ran.text}\n${cutoverText(cutover)}` };
   if (error !== undefined) return resultOrThrow(result, error, context.out);
-  const isSwitched = onCommit !== undefined;
-  return {
-    ...result,
-    ...(await nextStep(context, isSwitched ? '' : 'let the application write to the target; ')),
-  };
+  const before = cutover.isSwitched ? '' : 'let the application write to the target; ';
+  return { ...result, ...(await nextStep(context, before)) };
 }

@@ -20,7 +20,7 @@ export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverSta
       stoppedMs: last.stoppedMs,
       lateWrites: [...new Set(cutover.flatMap(lateIds))],
       left: [
-        ...(has('application switched') ? [] : (['hook'] as const)),
+        ...(has('application switched') || last.hasHook === false ? [] : (['hook'] as const)),
         ...(has('late write watch ended') ? [] : (['watch'] as const)),
         ...(has('target settings applied') || last.likeSource.length === 0 ? [] : (['settings'] as const)),
       ],

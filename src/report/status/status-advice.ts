@@ -81,7 +81,7 @@ function mayBeStopped({ cutover, lastRun, proof }: Known): boolean {
 export function whatIsLeft({ cutover }: Pick<Known, 'cutover'>): string | null {
   const { left = [], lateWrites = [] } = cutover ?? {};
   if (left.includes('hook'))
-    return 'run cosmig cutover again: the command of --on-commit has not succeeded yet';
+    return 'run cosmig cutover again with its --on-commit: that command has not succeeded yet';
   if (left.includes('watch'))
     return 'run cosmig cutover again: it checks whether the source was written to after the commit';
   const steps = [

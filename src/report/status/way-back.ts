@@ -294,5 +294,7 @@ export function adviseWayBack(
     wayBack.leadsTo === 'target'
       ? 'cosmig tail keeps the target up to date, so that you can return; cosmig finish gives that up'
       : 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+  // The run that has committed is still watching for late writes.
+  if (phase === 'committed' && running !== null) return `wait for the run to finish; then ${keeps}`;
   return left === null ? keeps : `${left}; then ${keeps}`;
 }

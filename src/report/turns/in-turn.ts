@@ -9,8 +9,10 @@ import { CosmigError, NotReadyError, rephrased } from '../../lib/errors.ts';
 import { formatTime } from '../../lib/clock.ts';
 import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import { loadLedgerPath, type LedgerOptions } from '../../spec/load.ts';
+import { stepsLeft } from '../../spec/refusals.ts';
 import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import { swapResult, swappingLog, swappingReporter } from './swapping-reporter.ts';
+import type { TurnState } from '../../state/turns/chain.ts';
 import type { SpecContext } from '../runs/run-engine.ts';
 
 /** `forth`: to the target. `back`: to the source. `newest`: the newest turn in which data has moved. */
@@ -27,7 +29,7 @@ export async function inTurn<C extends TurnContext>(
   direction: Direction,
   body: (context: C) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  const turn = await newestTurn(loadLedgerPath(context), direction);
+  const turn = (await newestTurn(loadLedgerPath(context), direction))?.number ?? 0;
   if (!leadsBack(turn)) return body({ ...context, turn });
   const { out, log } = context;
   try {
@@ -39,7 +41,11 @@ export async function inTurn<C extends TurnContext>(
   }
 }
 
-async function newestTurn(ledger: string, direction: Direction): Promise<number> {
+/**
+ * Returns the newest turn in this direction; null: the first one, whose ledger is missing or of an older cosmig. Refuses a
+ * turn that has to wait until the one before has done its last steps.
+ */
+export async function newestTurn(ledger: string, direction: Direction): Promise<TurnState | null> {
   // Loaded on demand, since --help needs no database.
   const { readTurns } = await import('../../state/turns/chain.ts');
   const { mustBeUpgraded } = await import('../../state/ledger.ts');
@@ -50,14 +56,19 @@ async function newestTurn(ledger: string, direction: Direction): Promise<number>
     // A command that moves documents forth upgrades the ledger. If a later turn has begun, it is refused, since the first
     // one is committed, and the next command finds that turn.
     if (direction !== 'forth' || !mustBeUpgraded(error)) throw error;
-    return 0;
+    return null;
   }
-  if (direction === 'newest') return turns.findLast(({ hasBegun }) => hasBegun)?.number ?? 0;
+  if (direction === 'newest') return turns.findLast(({ hasBegun }) => hasBegun) ?? null;
   const newest = turns.findLast(({ number }) => leadsBack(number) === (direction === 'back'));
   const endedAtMs = newest?.from?.endedAtMs ?? null;
   if (endedAtMs !== null) throw wasEnded(endedAtMs, direction);
-  if (newest !== undefined) return newest.number;
-  if (direction === 'forth') return 0;
+  if (newest !== undefined) {
+    const before = newest.hasBegun ? undefined : turns[newest.number - 1];
+    if (before?.unfinished != null)
+      throw stepsLeft(leadsBack(before.number) ? 'rollback' : 'cutover', before.unfinished);
+    return newest;
+  }
+  if (direction === 'forth') return null;
   const isCommitted = turns.some((turn) => turn.isCommitted);
   throw new NotReadyError('there is no way back for this migration', {
     why: isCommitted

@@ -1,9 +1,10 @@
 /** The order that `cutover` and `rollback` give to the engine, from their options. */
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
-import { loadSpec, type SpecInput } from '../../spec/load.ts';
+import { loadLedgerPath, loadSpec, type LedgerOptions, type SpecInput } from '../../spec/load.ts';
 import { operatorHooks } from '../../workflows/hooks.ts';
 import type { CutoverOrder } from '../../workflows/cutover.ts';
+import { newestTurn, type Direction } from './in-turn.ts';
 
 interface SwitchOptions {
   readonly writersStopped: boolean;
@@ -15,23 +16,27 @@ interface SwitchOptions {
 }
 
 /** Checks the options, and returns the order without the settings of the target. */
-export function switchOrder(
+export async function switchOrder(
   {
     options,
     env,
     clock,
     out,
   }: Pick<Context, 'env' | 'clock' | 'out'> & {
-    readonly options: SwitchOptions & SpecInput['options'];
+    readonly options: SwitchOptions & SpecInput['options'] & LedgerOptions;
   },
-  { command, watchMs }: { readonly command: string; readonly watchMs: number },
-): Omit<CutoverOrder, 'likeSource'> {
+  {
+    command,
+    direction,
+    watchMs,
+  }: { readonly command: string; readonly direction: Direction; readonly watchMs: number },
+): Promise<Omit<CutoverOrder, 'likeSource'>> {
   const { onFence, onCommit, onAbort, writersStopped, deadline: deadlineMs, quietFor: quietMs } = options;
-  if (onFence === undefined && !writersStopped) {
-    throw new UsageError(`${command} needs to know that writers are stopped`, {
-      why: 'writes after the last comparison would be lost',
-      hint: 'pass --on-fence COMMAND, or stop them yourself and pass --writers-stopped',
-    });
+  const saysNothing = onFence === undefined && !writersStopped;
+  if (saysNothing) {
+    // What is left after a commit stops no writers.
+    const turn = await newestTurn(loadLedgerPath({ options, env, clock }), direction);
+    if (turn?.isCommitted !== true) throw writersUnknown(command);
   }
   if (quietMs >= deadlineMs) {
     throw new UsageError('--quiet-for is not shorter than --deadline', {
@@ -43,8 +48,16 @@ export function switchOrder(
   const { spec } = loadSpec({ options, env, clock });
   return {
     ...operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out }),
+    ...(saysNothing ? { stopWriters: async () => Promise.reject(writersUnknown(command)) } : {}),
     deadlineMs,
     quietMs,
     watchMs,
   };
+}
+
+function writersUnknown(command: string): UsageError {
+  return new UsageError(`${command} needs to know that writers are stopped`, {
+    why: 'writes after the last comparison would be lost',
+    hint: 'pass --on-fence COMMAND, or stop them yourself and pass --writers-stopped',
+  });
 }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { turnPath } from '../../spec/turns/settings-of-turn.ts';
 import { openToRead } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
+import type { Committed } from '../journal.ts';
 import { Ledger, UnmigratedLedger } from '../ledger.ts';
 import { turnLost } from './lost-turn.ts';
 import { NextTurnStore, type StoredTurn } from './next-turn.ts';
@@ -19,6 +20,8 @@ export interface TurnState {
   readonly hasBegun: boolean;
   /** Whether its cutover has committed. */
   readonly isCommitted: boolean;
+  /** The commit, if the application was not switched over after it; null: it was, or nothing has committed. */
+  readonly unfinished: Committed | null;
   /** What the commit of the turn before has left for this turn; null for the first turn. */
   readonly from: StoredTurn | null;
 }
@@ -32,7 +35,7 @@ export function readTurns(ledger: string): readonly [TurnState, ...TurnState[]] 
     const path = turnPath(ledger, number);
     // A run may have been killed while it made the ledger. The next one completes it.
     if (next.begunAtMs === null && !Ledger.peek(path).hasBegun) {
-      turns.push({ number, ledger: path, hasBegun: false, isCommitted: false, from: next });
+      turns.push({ number, ledger: path, hasBegun: false, isCommitted: false, unfinished: null, from: next });
       break;
     }
     if (next.begunAtMs !== null && !existsSync(path))
@@ -45,12 +48,14 @@ export function readTurns(ledger: string): readonly [TurnState, ...TurnState[]] 
 }
 
 function readTurn(path: string, number: number) {
-  const turn = { number, ledger: path, hasBegun: true, isCommitted: false, from: null };
+  const turn = { number, ledger: path, hasBegun: true, isCommitted: false, unfinished: null, from: null };
   try {
     using ledger = Ledger.openReadonly(path);
     const next = ledger.nextTurn.read();
     const { phase } = ledger.migration.read();
-    return { next, turn: { ...turn, hasBegun: phase !== 'new', isCommitted: phase === 'committed' } };
+    const isCommitted = phase === 'committed';
+    const unfinished = isCommitted ? ledger.journal.unfinished() : null;
+    return { next, turn: { ...turn, hasBegun: phase !== 'new', isCommitted, unfinished } };
   } catch (error) {
     if (!(error instanceof UnmigratedLedger)) throw error;
     // The command that works in the turn upgrades the ledger, or says that it cannot.

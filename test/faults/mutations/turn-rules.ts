@@ -119,7 +119,7 @@ export const TURN_RULES: readonly Rule[] = [
   },
   {
     name: 'turn-begins-before-the-switch',
-    edits: [{ file: BEGIN, find: 'if (!isSwitched) {', replace: 'if (!isSwitched && next.number < 0) {' }],
+    edits: [{ file: BEGIN, find: 'if (unfinished !== null) throw', replace: 'if (next.number < 0) throw' }],
     test: CRASH,
     by: 'the application was not switched over yet',
   },
@@ -199,8 +199,20 @@ export const TURN_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/workflows/finish.ts',
-        find: "has('application switched') === true) return;",
-        replace: "has('application switched') !== null) return;",
+        find: 'if (unfinished !== null) throw',
+        replace: 'if (unfinished === undefined) throw',
+      },
+    ],
+    test: TTL,
+    by: 'the hook fails after times to live were changed',
+  },
+  {
+    name: 'skips-a-hook-that-has-not-succeeded',
+    edits: [
+      {
+        file: 'src/engine/cutover/after-commit.ts',
+        find: 'if (onCommit === null && hasHook !== false',
+        replace: 'if (onCommit === undefined && hasHook !== false',
       },
     ],
     test: TTL,

@@ -91,6 +91,40 @@ describe.each(HOW)('cutover after the commit, %s', (_how, options) => {
   });
 });
 
+test('cutover: crash after a commit without a hook -> the next run needs none', async () => {
+  await using move = await moved({});
+  const crash = new AbortController();
+  const onPoint = (point: string): void => {
+    if (point === 'cut-over') crash.abort(new CanceledError('SIGINT'));
+  };
+  const pause = async (signal: AbortSignal): Promise<boolean> => {
+    signal.throwIfAborted();
+    return false;
+  };
+  const died = await cut(move, {
+    run: { abort: crash.signal, onPoint },
+    ttl: { pause },
+    onCommit: null,
+  });
+  expect(died.result).toBeInstanceOf(CanceledError);
+  const unfinished = move.ledger(({ journal }) => journal.unfinished());
+  expect(unfinished).toMatchObject({ hasHook: false, since: new Set() });
+  expect((await cut(move, { onCommit: null })).result).toMatchObject({ isSwitched: false });
+  expect(move.ledger(({ journal }) => journal.unfinished())).toBeNull();
+
+  // The journal of an older cosmig does not say whether a hook was given, so it is not skipped.
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    const commit = { event: 'phase', phase: 'committed', stoppedMs: 1, likeSource: [], proof: null } as const;
+    ledger.journal.append(commit, Date.now());
+  }
+  expect((await cut(move, { onCommit: null })).result).toMatchObject({
+    exitCode: 9,
+    message: 'the target is in use, but the command of --on-commit has not succeeded yet',
+    why: expect.stringContaining('perhaps') as string,
+  });
+});
+
 test('cutover: refused after an earlier one crashed -> lets writers resume', async () => {
   await using move = await moved({});
   const crash = new AbortController();

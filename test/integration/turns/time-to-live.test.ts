@@ -67,8 +67,24 @@ test('way back: the hook fails after times to live were changed -> the same comm
     3,
     expect.stringContaining('its remaining steps are not done'),
   ]);
-  const again = await cosmig(move, ...cutover);
+  // Typed as status says it. The hook is not skipped, and nothing asks for writers, which need not be stopped now.
+  for (const command of ['cutover', 'tail', 'reverse']) {
+    const unnamed = await cosmig(move, command);
+    expect([command, unnamed.code, unnamed.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      command,
+      command === 'cutover' ? 9 : 3,
+      expect.stringMatching(
+        command === 'cutover'
+          ? /the target is in use, but the command of --on-commit has not succeeded yet .*run cosmig cutover again with the same --on-commit; if you have switched the application to the target yourself, with --on-commit true/
+          : /cosmig cutover has committed, and its remaining steps are not done .*run cosmig cutover again with its --on-commit, then this command/,
+      ),
+    ]);
+  }
+  const again = await cosmig(move, 'cutover', '--watch-writes', '1s', '--on-commit', 'true');
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('committed already')]);
+  // Now the hook is done, and the target is in use.
+  const third = await cosmig(move, 'cutover');
+  expect([third.code, third.stderr]).toEqual([0, expect.not.stringContaining('let the application write')]);
 
   expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
   expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
@@ -77,7 +93,24 @@ test('way back: the hook fails after times to live were changed -> the same comm
     9,
     expect.stringContaining('run the command of --on-commit by itself to see why'),
   ]);
-  const back = await cosmig(move, 'rollback', ...SWITCH);
+  for (const command of ['copy', 'tail', 'cutover', 'verify', 'reverse', 'finish']) {
+    const refused = await cosmig(move, command);
+    expect([command, refused.code, refused.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      command,
+      3,
+      expect.stringMatching(
+        /cosmig rollback has committed, and its remaining steps are not done why its command of --on-commit has not succeeded yet now run cosmig rollback again with its --on-commit, then this command/,
+      ),
+    ]);
+  }
+  const unnamed = await cosmig(move, 'rollback');
+  expect([unnamed.code, unnamed.stderr]).toEqual([
+    9,
+    expect.stringMatching(
+      /the source is in use, but the command of --on-commit[^]*run cosmig\s+rollback again/,
+    ),
+  ]);
+  const back = await cosmig(move, 'rollback', '--on-commit', 'true', '--watch-writes', '1s');
   expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
   expect([await ttlOf(move, 'source'), await ttlOf(move, 'target')]).toEqual([3600, undefined]);
   const kept = await cosmig(move, 'finish');
@@ -132,7 +165,7 @@ test('way back: a document expires after the commit and before the pause -> name
   await expect(cutover).rejects.toThrow(crash);
   await move.admin.clock(100_000);
   await move.admin.purgeExpired('shop/orders');
-  expect((await cosmig(move, 'cutover', ...SWITCH)).code).toBe(0);
+  expect((await cosmig(move, 'cutover', ...SWITCH, '--on-commit', 'true')).code).toBe(0);
   expect((await move.source.read()).resource?.defaultTtl).toBeUndefined();
   expect(await move.documents(move.target)).toEqual([lasting, short]);
   expect(await move.documents(move.source)).toEqual([lasting]);

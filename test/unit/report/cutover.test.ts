@@ -11,6 +11,7 @@ const DONE: CutoverResult = {
   settings: [],
   trouble: null,
   lateWrites: [],
+  isSwitched: true,
 };
 const trouble = new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
 const lateWrites = [{ range: '0', ids: ['"late"'], what: 'written' }] as const;

@@ -73,11 +73,16 @@ test('status: a cutover has something left to do after its commit -> that comes 
     lateWrites: [],
     state: 'committed',
   } as const;
-  const next = (left: NonNullable<Status['cutover']>['left']): string | null =>
-    adviseWayBack(wayBack, { phase: 'committed', running: null, cutover: { ...none, left } }, unsafe);
+  const next = (
+    left: NonNullable<Status['cutover']>['left'],
+    running: Status['running'] = null,
+  ): string | null =>
+    adviseWayBack(wayBack, { phase: 'committed', running, cutover: { ...none, left } }, unsafe);
   expect(next([])).toMatch(/^cosmig reverse keeps/);
-  expect(next(['hook'])).toMatch(
-    /^run cosmig cutover again: the command of --on-commit .*; then cosmig reverse/,
+  expect(next(['hook'])).toMatch(/^run cosmig cutover again with its --on-commit: .*; then cosmig reverse/);
+  // The cutover is still watching for late writes.
+  expect(next(['watch'], { pid: 1, since: null })).toMatch(
+    /^wait for the run to finish; then cosmig reverse/,
   );
 });
 
