@@ -17,6 +17,11 @@ import { ReplyReader, type ReplyMemory } from './reply-reader.ts';
 
 /** The memory into which a connection reads. A record of TLS has at most as many bytes. */
 const READ_BYTES = 16 * 1024;
+/**
+ * All connections with TLS read into the same memory: Node decrypts into it and calls us at once, and what arrives is copied
+ * before the call returns. Without TLS the system may fill the memory of several connections at the same time.
+ */
+const decrypted = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /** Where requests go, and how connections are secured. */
 export interface HttpAddress {
@@ -75,7 +80,7 @@ export class HttpConnection {
     assert(isSecure || isLoopback(hostname), 'plain http is for loopback addresses only');
     this.#reader = new ReplyReader(memory);
     this.#onFree = onFree;
-    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const buffer = isSecure ? decrypted : Buffer.allocUnsafeSlow(READ_BYTES);
     const callback = (sizeBytes: number): boolean => {
       this.#take(buffer.subarray(0, sizeBytes));
       return true;
