@@ -1,4 +1,5 @@
 /** The verdict of a comparison, as text for people and as JSON for scripts. */
+import { formatTime } from '../lib/clock.ts';
 import { formatCount, pluralize } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { describeDifferences, KIND_WORDS, type DifferenceSample, type Verdict } from '../verify/verdict.ts';
@@ -8,6 +9,7 @@ import {
   formatAge,
   formatDuration,
   formatRu,
+  isoTime,
   table,
   wrapRow,
   type TextRow,
@@ -20,7 +22,9 @@ import { rangeRows } from './range-rows.ts';
 export function verifyJson(verdict: Verdict, error?: CosmigError): VerifyResult {
   const { details, ...shown } = verdict;
   const ranges = verdict.level === 'count' ? { ranges: details.ranges } : {};
-  return { command: 'verify', ...shown, ...ranges, ...errorJson(error) };
+  const { beganAtMs, lookedAtAgain: rechecked = 0 } = details;
+  const counted = { countsAt: isoTime(beganAtMs), rechecked };
+  return { command: 'verify', ...shown, ...counted, ...ranges, ...errorJson(error) };
 }
 
 /** Returns the result of a comparison that ended before it had a verdict: nothing is proven. */
@@ -59,19 +63,31 @@ function closedRows({ closedLetters }: Verdict): TextRow[] {
   return wrapRow(['dead letters', [...before, ...during].join('; ')]);
 }
 
+/**
+ * Returns to which moment the numbers of documents belong, as the end of a sentence; empty: to that of the verdict.
+ * Documents that were checked again one by one since are not counted again, so both sides may be equal although the
+ * numbers differ. A comparison that is resumed may have read both sides long ago.
+ */
+function whenRead({ equal, source, target, details }: Verdict): string {
+  const { beganAtMs, isResumed = false, lookedAtAgain = 0 } = details;
+  if (lookedAtAgain === 0) return '';
+  if (isResumed) return ` at ${formatTime(beganAtMs)}, when it was read`;
+  return equal !== false && source.count !== target.count ? ' when it was read' : '';
+}
+
 /** Returns the result as text for people. */
 export function verifyText(verdict: Verdict): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, samples } = verdict;
-  const { ranges, lookedAtAgain } = verdict.details;
+  const { ranges, lookedAtAgain: rechecked = 0 } = verdict.details;
   const isCount = level === 'count';
   const equal = EQUAL[String(verdict.equal)] ?? '';
   const rows: TextRow[] = [
     ['migration', migration],
     ['level', isCount ? 'count (the content of documents is not compared)' : 'digest'],
     ['equal', `${equal}${isCount && verdict.equal === true ? ', in number' : ''}`],
-    ['source', pluralize(source.count, 'document')],
+    ...wrapRow(['source', `${pluralize(source.count, 'document')}${whenRead(verdict)}`]),
     ...(isCount ? rangeRows(ranges.source) : []),
-    ['target', pluralize(target.count, 'document')],
+    ...wrapRow(['target', `${pluralize(target.count, 'document')}${whenRead(verdict)}`]),
     ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', describeDifferences(differences) || 'none'],
     ...repairedRows(verdict),
@@ -79,7 +95,6 @@ export function verifyText(verdict: Verdict): string {
   ];
   // Documents that were written between the two scans are rechecked one by one. Without this row, two unequal counts
   // would seem to contradict the verdict.
-  const rechecked = Number(lookedAtAgain ?? 0);
   if (rechecked > 0)
     rows.push(
       ...wrapRow([

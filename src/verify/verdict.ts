@@ -105,6 +105,10 @@ export interface Details {
   readonly ranges: { readonly source: readonly RangeRead[]; readonly target: readonly RangeRead[] };
   /** The first documents found. Absent for a count, which identifies no documents. */
   readonly listed?: DifferenceLists;
+  /** How many documents were looked at one by one after both sides were read. Absent for a count. */
+  readonly lookedAtAgain?: number;
+  /** Whether both sides were read before this run, which has resumed the comparison. Absent for a count. */
+  readonly isResumed?: boolean;
   /** How long the oldest document in flight has been known to differ; null: none is in flight. Absent for a count. */
   readonly oldestInFlightMs?: number | null;
   /** How long the last comparison of all documents needed to read both sides; null: not known. Absent for a count. */

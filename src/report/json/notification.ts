@@ -62,8 +62,8 @@ export const NOTIFICATION = is.object({
       {
         result: is.oneOf(['equal', 'differs', 'not proven']),
         level: is.oneOf(['count', 'digest']),
-        source: is.whole('documents'),
-        target: is.whole('documents'),
+        source: is.whole('documents when it was read'),
+        target: is.whole('documents when it was read'),
         differences: is.record(is.whole(), 'by kind'),
         inFlight: is.whole('differences that may still be replicated'),
         openLetters: is.whole(),

@@ -205,6 +205,12 @@ export const VERIFY_RESULT = is.object({
   equal: is.nullable(is.flag('null: not proven')),
   source: is.object({ count: is.whole() }),
   target: is.object({ count: is.whole() }),
+  countsAt: is.time(
+    'when both sides were read: source.count and target.count are of that time. A comparison that was resumed may have read them long ago',
+  ),
+  rechecked: is.whole(
+    'documents that were looked at one by one since, because they have changed or seemed to differ. The verdict includes them; the counts are not changed by them',
+  ),
   differences: DIFFERENCES,
   repaired: is.optional(
     is.object(

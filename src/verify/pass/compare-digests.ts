@@ -343,6 +343,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       bytes: { source: totals.source.bytes, target: totals.target.bytes },
       refused: kept.source?.refused ?? {},
       explained: { letters: countOf('letter'), waived: countOf('waived'), expired: countOf('expired') },
+      isResumed: begun.beganAtMs < comparison.beganAtMs,
       lookedAtAgain: counts.reduce((sum, { documents }) => sum + documents, 0),
       ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },
       listed,

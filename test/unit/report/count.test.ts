@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { verifyJson, verifyText } from '../../../src/report/verify.ts';
+import type { Verdict } from '../../../src/verify/verdict.ts';
 import { VERDICT } from './verdict.ts';
 
 test('verify text: a count -> its level, ranges and dead letters', () => {
@@ -83,4 +84,25 @@ test('documents that were compared again -> no line is wider than a terminal of 
   const text = verifyText({ ...VERDICT, level: 'digest', details });
   expect(text).toContain('1 document one by one');
   expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('verify text: documents written while both sides were read -> says of which moment unequal numbers are', () => {
+  const digest = { ...VERDICT, level: 'digest' } as const;
+  const rowsOf = (known: Partial<Verdict>, isResumed = false): string[] => {
+    const details = { ...VERDICT.details, lookedAtAgain: 3, isResumed };
+    const rows = verifyText({ ...digest, details, ...known }).split('\n');
+    return rows.filter((row) => /^(?:source|target) /.test(row));
+  };
+  const read = 'when it was read';
+  expect(rowsOf({})).toEqual([
+    `source               66,003 documents ${read}`,
+    `target               66,000 documents ${read}`,
+  ]);
+  expect(rowsOf({ equal: false })).toEqual([
+    'source               66,003 documents',
+    'target               66,000 documents',
+  ]);
+  const resumed = rowsOf({ source: { count: 66_000 } }, true);
+  expect(resumed[0]).toBe(`source               66,000 documents at 1970-01-01 00:00:00Z, ${read}`);
+  expect(resumed[1]).toBe(`target               66,000 documents at 1970-01-01 00:00:00Z, ${read}`);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
+import { isoTime } from '../../../../src/report/format.ts';
+import { verifyJson, verifyText } from '../../../../src/report/verify.ts';
 import { MigrationProcess } from '../../../faults/harness/migration/process.ts';
 import { Move, type Order } from '../../../helpers/migration/move.ts';
 import type { VerifyOrder } from '../../../helpers/process/verify-child.ts';
@@ -82,6 +84,31 @@ describe('verify: a comparison that is killed', () => {
     await expect(verifyMove(move, { say })).resolves.toMatchObject({ equal: true });
     expect(said).toEqual([]);
   });
+});
+
+test('verify: not proven, then the tail arrives -> equal; the numbers are those of the first run, and say so', async () => {
+  await using move = await copied(20);
+  await putAll(
+    move,
+    orders(23).map((order) => ({ ...order, id: `${order.id}-new` })),
+  );
+  const counts = { source: { count: 43 }, target: { count: 20 } };
+  await expect(verifyMove(move, { deadlineMs: 0 })).resolves.toMatchObject({
+    equal: null,
+    ...counts,
+    details: { isResumed: false },
+  });
+  await move.run('catch-up');
+  const verdict = await verifyMove(move);
+  expect(verdict).toMatchObject({ equal: true, ...counts, details: { isResumed: true, lookedAtAgain: 23 } });
+  expect(verifyJson(verdict)).toMatchObject({ countsAt: isoTime(verdict.details.beganAtMs), rechecked: 23 });
+  const at = String.raw`at \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, when it was read`;
+  expect(verifyText(verdict)).toMatch(
+    new RegExp(`^source +43 documents ${at}\ntarget +20 documents ${at}\n`, 'm'),
+  );
+  const again = await verifyMove(move);
+  expect(again).toMatchObject({ equal: true, source: { count: 43 }, target: { count: 43 } });
+  expect(verifyText(again)).toMatch(/^source +43 documents\ntarget +43 documents$/m);
 });
 
 describe('verify: a comparison that is stopped', () => {
