@@ -50,3 +50,8 @@ export class Countdown {
 export function formatTime(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
 }
+
+/** Returns a time as the `_ts` of a document has it, in whole seconds since 1970, with the time that people read. */
+export function formatTs(atMs: number): string {
+  return `${Math.floor(atMs / 1000)} (${formatTime(atMs)})`;
+}

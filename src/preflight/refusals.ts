@@ -65,7 +65,7 @@ export async function refuseOccupied(
   if (ours > 0) {
     throw new LedgerError(`the target ${name} belongs to a migration whose ledger is not at ${spec.ledger}`, {
       why: `${ours} of ${seen} documents checked are copies of source documents under the new key; without the ledger it is not known which changes and deletes are missing`,
-      hint: 'pass the ledger of that run with --ledger, or run where it was run; if it is lost, add --adopt-target, which shows what is in the target before it changes anything',
+      hint: 'pass the ledger of that run with --ledger, or run where it was run; if it is lost, add --adopt-target, which shows what is in the target before it changes anything; only if no application uses the target, you can also delete that container and begin from scratch',
       details: { seen, ours },
     });
   }

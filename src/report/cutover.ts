@@ -5,7 +5,7 @@ import type { ProofBasis, Repaired } from '../state/journal.ts';
 import { AfterCommitError, MismatchError, type CosmigError } from '../lib/errors.ts';
 import { failedAfterCommit } from '../spec/refusals.ts';
 import { elideCommonPrefix, formatDuration, isoTime, table, wrapRow, type TextRow } from './format.ts';
-import { formatTime } from '../lib/clock.ts';
+import { formatTime, formatTs } from '../lib/clock.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
 
@@ -100,7 +100,7 @@ export function errorForCutover({
     const changed = ids.size === 0 ? 'documents' : `${pluralize(ids.size, 'document')} or more`;
     return new MismatchError(`${changed} changed in the source after the commit`, {
       why: 'the target is in use, and writes to the source are no longer replicated',
-      hint: `find the process that still writes to the source and stop it; then fix in the target what it has written: the documents named above, and others of the source with a _ts after ${formatTime(committedAtMs)}`,
+      hint: `find the process that still writes to the source and stop it; then fix in the target what it has written: the documents named above, and others of the source with a _ts of ${formatTs(committedAtMs)} or more`,
     });
   }
   if (trouble !== null) return failedAfterCommit(trouble);

@@ -2,6 +2,7 @@
 import { pluralize } from '../lib/counting.ts';
 import { MismatchError, NotReadyError, type CosmigError } from '../lib/errors.ts';
 import { describeDifferences, describeInFlight, type Verdict } from '../verify/verdict.ts';
+import { describeChanges, type SourceChange } from '../state/source-change.ts';
 import { totalOf } from './verify.ts';
 
 /**
@@ -33,9 +34,13 @@ const NOT_PROVEN: Readonly<Record<Replicator, string>> = {
 
 /**
  * Returns the error of a verdict; undefined when both sides are equal. `findReplicator` is called only when an error
- * needs it.
+ * needs it, and so is `findWrites`, which returns what another process is known to have written to the target.
  */
-export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicator): CosmigError | undefined {
+export function errorForVerdict(
+  verdict: Verdict,
+  findReplicator: () => Replicator,
+  findWrites: () => readonly SourceChange[] = () => [],
+): CosmigError | undefined {
   const { equal, differences, inFlight, level } = verdict;
   if (equal === true) return undefined;
   const replicator = findReplicator();
@@ -49,15 +54,24 @@ export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicat
   return new MismatchError(`${pluralize(totalOf(differences), 'difference')} between source and target`, {
     why: `${describeDifferences(differences)}; each was checked twice, and ${rest}`,
     hint:
-      level === 'count' ? 'run cosmig verify, which names the documents' : repairHint(verdict, replicator),
+      level === 'count'
+        ? 'run cosmig verify, which names the documents'
+        : repairHint(verdict, replicator, findWrites),
   });
 }
 
-function repairHint({ differences }: Verdict, replicator: Replicator): string {
+function repairHint(
+  { differences }: Verdict,
+  replicator: Replicator,
+  findWrites: () => readonly SourceChange[],
+): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
   if (replicator === 'none' || replicator === 'reverse')
     return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
+  const writes = findWrites();
+  if (writes.length > 0)
+    return `${named}; another process has written to the target: ${describeChanges(writes)}; stop it, and copy what it wrote if you need it; then stop cosmig tail and run cosmig verify --repair, which deletes what that process created there and overwrites what it changed`;
   const { extra, ...others } = differences;
   // Only extra documents differ. This is usual when the account does not report deletes.
   return extra > 0 && Object.values(others).every((documents) => documents === 0)

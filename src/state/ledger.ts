@@ -34,6 +34,7 @@ import { MoverLock, type MigrationProgress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
 import { UnitStore } from './units.ts';
 import { RowStore } from './rows.ts';
+import { takeLock } from './reading/lock-holder.ts';
 import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
@@ -139,7 +140,7 @@ export class Ledger {
   static #take(path: string, hold: (ledger: Ledger) => void): Ledger {
     const lacksLog = isLogMissing(path);
     refuseForeignFile(path, 'ledger');
-    const lock = MoverLock.take(path);
+    const lock = takeLock(path);
     let database: Database | undefined;
     try {
       database = withDatabaseErrors(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));

@@ -50,10 +50,10 @@ export async function cutOverWithProof(
       applySettings: async (names, signal) => makeLikeSource(parts, names, signal),
       lastCleanMs: () => {
         clean = lastCleanComparison(spec);
-        if (clean === null) refuseDifferences(spec);
-        else lock = lockOutVerify(spec);
+        if (clean !== null) lock = lockOutVerify(spec);
         return clean?.atMs ?? null;
       },
+      refuseDifferences: () => refuseDifferences(spec),
       compareAllMs: () => clean?.readMs ?? null,
       prove: async (signal, scope) => {
         const onProgress = (progress: VerifyProgress): void => watcher.onProof(progress);

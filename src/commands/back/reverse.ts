@@ -17,7 +17,8 @@ export const reverse: Command<typeof OPTIONS> = {
   description:
     'After a cutover with --keep-source-for: replicates every change of the target to the source, so that cosmig rollback ' +
     'can return to it. The first run reads the source once, to find where each document is; it copies nothing. Runs until ' +
-    'Ctrl-C; with --until-caught-up, until there is nothing new. Run it again at any time.',
+    'Ctrl-C; with --until-caught-up, until there is nothing new: exit code 0 means that, also while a return is not safe, ' +
+    'which cosmig status says. Run it again at any time.',
   examples: [
     { line: 'cosmig reverse', purpose: 'the migration of cosmig.config.yaml, until Ctrl-C' },
     {

@@ -8,7 +8,7 @@ import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
 import { must } from '../../lib/assert.ts';
 import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
-import { formatTime } from '../../lib/clock.ts';
+import { formatTs } from '../../lib/clock.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
 import { describeChange } from '../../state/source-change.ts';
@@ -214,12 +214,12 @@ function isHistoryExpired({ deletes }: RunContext, error: unknown): boolean {
 }
 
 function historyExpired(committedAtMs: number, cause: unknown): AfterCommitError {
-  const at = formatTime(committedAtMs);
+  const at = formatTs(committedAtMs);
   return new AfterCommitError(
     'the target is in use, but late writes cannot be found: the change history of the source has expired',
     {
       why: 'the feed of all versions and deletes no longer has the changes since then, or it is switched off',
-      hint: `look in the source for documents with a _ts after ${at}, and fix those in the target; nothing else is left to do`,
+      hint: `look in the source for documents with a _ts of ${at} or more, and fix those in the target; nothing else is left to do`,
       cause,
     },
   );

@@ -87,6 +87,8 @@ export interface CutoverOptions extends AfterCommitOptions {
   readonly onAbort: ((why: string) => Promise<void>) | null;
   /** Returns when a comparison of all documents was last clean; null if none ever was. */
   readonly lastCleanMs: () => number | null;
+  /** Throws if there is no clean comparison because the last one has found differences. */
+  readonly refuseDifferences?: () => void;
   /** Returns how long the last clean comparison of all documents needed to read both sides; null: not known. */
   readonly compareAllMs?: () => number | null;
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;

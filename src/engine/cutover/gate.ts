@@ -46,6 +46,8 @@ export async function passGate(leases: LeasesParts, options: CutoverOptions): Pr
   if (phase !== 'tailing') enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
   const cleanMs = lastCleanMs();
   if (cleanMs === null) {
+    refuseFound(context, 0);
+    options.refuseDifferences?.();
     throw new NotReadyError('no clean verification on record', {
       why: 'it needs a cosmig verify that found both sides equal, with these settings and containers, and no later one that found differences',
       hint: 'run cosmig verify while cosmig tail runs, or cosmig verify --repair while it does not run; then run cosmig cutover',
@@ -134,6 +136,11 @@ export function refuseOpenLetters({ ledger }: RunContext): void {
  */
 async function refuseStrangers({ context, reading }: LeasesParts, comparedFromMs: number): Promise<void> {
   await searchForStrangers(context, { isFirst: false }, reading);
+  refuseFound(context, comparedFromMs);
+}
+
+/** Throws if the journal names writes of another process to the target since then. */
+function refuseFound(context: RunContext, comparedFromMs: number): void {
   const found = context.ledger.journal
     .writtenByOthers(NAMED_MAX)
     .filter(({ atMs }) => atMs >= comparedFromMs);

@@ -4,7 +4,9 @@ import type { Check } from '../../doctor/check.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import { checkText, errorForChecks, headingOf, summaryText } from '../doctor.ts';
 import { errorJson } from '../format.ts';
+import { CosmigError } from '../../lib/errors.ts';
 import { nextStep } from '../status/next-step.ts';
+import { inTurn } from '../turns/in-turn.ts';
 import type { DOCTOR_RESULT } from '../json/tool-results.ts';
 import type { TypeOf } from '../json/schema.ts';
 import { resultOrThrow } from './result-or-throw.ts';
@@ -32,11 +34,26 @@ export async function runDoctor(context: SpecContext): Promise<Result> {
   };
   const result = { json, text: summaryText(checks) };
   if (error !== undefined) return resultOrThrow(result, error, out);
-  const next = await nextStep(context);
+  const next = await nextInTurn(context);
   // Without a ledger no migration has begun.
   return {
     aside: 'next: cosmig copy --dry-run estimates RU and time, and writes nothing',
     ...result,
     ...next,
   };
+}
+
+/** Returns what to do next in the newest turn of the migration. What is wrong with its ledgers is shown by a check. */
+async function nextInTurn(context: SpecContext): Promise<{ readonly aside?: string }> {
+  const { config = [], ledger = [], source = [], target = [], ...rest } = context.options;
+  const options = { ...rest, config, ledger, source, target };
+  try {
+    const result = await inTurn({ ...context, options }, 'newest', async (turned) => {
+      return { json: {}, text: '', ...(await nextStep(turned)) };
+    });
+    return result?.aside === undefined ? {} : { aside: result.aside };
+  } catch (error) {
+    if (!(error instanceof CosmigError)) throw error;
+    return {};
+  }
 }

@@ -9,6 +9,7 @@ import { CosmigError } from '../../lib/errors.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Phase } from '../../state/migration.ts';
+import type { SourceChange } from '../../state/source-change.ts';
 import type { Verdict } from '../../verify/verdict.ts';
 import type { Extent } from '../../workflows/repair.ts';
 import { withMetrics } from '../metrics/during.ts';
@@ -26,6 +27,8 @@ const NO_TAIL =
 
 const COMMITTED =
   'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since';
+/** How many writes of other processes are read to be named. */
+const NAMED_MAX = 10;
 /** After the commit a document that differs stays as it is, so there is nothing to wait for. */
 const COMMITTED_DEADLINE_MS = 5000;
 
@@ -136,7 +139,11 @@ async function runIt(
     if (ledger.migration.read().phase !== 'committed') return 'tail';
     return ledger.nextTurn.read()?.endedAtMs === null ? 'reverse' : 'none';
   };
-  const unequal = errorForVerdict(verdict, findReplicator);
+  const findWrites = (): readonly SourceChange[] => {
+    using ledger = Ledger.openReadonly(spec.ledger);
+    return ledger.journal.writtenByOthers(NAMED_MAX);
+  };
+  const unequal = errorForVerdict(verdict, findReplicator, findWrites);
   const error = errorOfRun(unequal, reportError, (text) => out.note(text));
   const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
   // An error says itself what to do.

@@ -144,6 +144,8 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
     /cutover now should succeed; .* the rollback stopped them for [\d.]+ s /,
   );
   expect(pageOf(move)['back']).toContain('A cutover should succeed now');
+  const doctor = await cosmig(move, 'doctor');
+  expect(doctor.stderr).toMatch(/^next: cosmig tail replicates what has changed since; run cosmig cutover/m);
   expect((await cosmig(move, 'cutover', ...SWITCH)).code).toBe(0);
   expect(await move.documents(target)).toEqual(await move.documents(source));
   expect(existsSync(join(move.ledgerPath.replace('.db', '.back-1.db')))).toBe(true);

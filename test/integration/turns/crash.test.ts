@@ -1,6 +1,7 @@
 /** A turn that crashes: it resumes, and it is never begun a second time. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { whenAborted } from '../../../src/lib/abort.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { readTurns } from '../../../src/state/turns/chain.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
@@ -61,6 +62,8 @@ test('turns: a crash right after the commit of a rollback -> the next one does w
   await using _closed = move;
   await change(move);
   await turns.run(1, 'catch-up');
+  const never = { stopWriters: whenAborted, deadlineMs: 100 };
+  await expect(turns.cutOver(1, never)).rejects.toThrow('the rollback did not finish in time');
   await expect(turns.cutOver(1, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
   const calls: string[] = [];
   await turns.cutOver(1, { onCommit: async () => void calls.push('switched') });

@@ -213,6 +213,21 @@ test('strangers: a write that no change of the target concerns -> found by the r
     expect.stringContaining('another process has written to the source'),
   ]);
   expect(rollback.stderr).not.toContain('the writers are stopped');
+  // A comparison finds the difference, and its proof is void: both know who has made it, and what a repair replaces.
+  const verify = await cosmig(move, 'verify', '--reverse');
+  expect([verify.code, verify.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+    4,
+    expect.stringMatching(
+      /another process has written to the source: "untouched" written in range 0; stop it, and copy what it wrote if you need it; then stop cosmig reverse and run cosmig verify --reverse --repair, which deletes/,
+    ),
+  ]);
+  const unproven = await cosmig(move, 'rollback', '--writers-stopped', '--quiet-for', '1s');
+  expect([unproven.code, unproven.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+    3,
+    expect.stringMatching(
+      /another process has written to the source why "untouched" written .* copy it first/,
+    ),
+  ]);
 });
 
 test('strangers: ranges of the source split, and only cosmig writes -> nothing is found', async () => {

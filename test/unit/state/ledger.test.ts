@@ -485,6 +485,21 @@ describe('recorded progress', () => {
     }
     expect(() => openLedger(path)).toThrow(/another cosmig is working/);
   });
+
+  test.each([
+    ['reverse', /^stop that one with Ctrl-C/],
+    ['cutover', /^wait for that one to end/],
+  ])('another process asks for the lock -> it reads that cosmig %s has it', (command, hint) => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    ledger.runs.begin({ command, pid: 7, nowMs: NOW_MS });
+    expect(() => Ledger.openForOperator(path)).toThrow(
+      expect.objectContaining({
+        why: expect.stringContaining(`"cosmig ${command}" (process 7)`) as string,
+        hint: expect.stringMatching(hint) as string,
+      }) as Error,
+    );
+  });
 });
 
 describe('backup', () => {
