@@ -24,7 +24,7 @@ import { Ledger } from '../state/ledger.ts';
 import { ProgressReporter } from './progress/reporter.ts';
 import type { CutoverOptions, CutoverResult, Step } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
-import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
+import { refuseCommitted, refuseToRun, runLeases, type LeasesParts } from './leases/run-leases.ts';
 import { checkRestored } from './restored-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
@@ -74,16 +74,17 @@ export interface RunParts {
 
 /** Runs until the goal is reached. If the run stops for another reason, throws this reason. */
 export async function run(goal: Goal, parts: RunParts): Promise<RunSnapshot> {
-  return withLedger(goal, parts, async (prepared, accounts) =>
-    work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
+  return withLedger(goal, parts, async (prepared, accounts) => {
+    refuseToRun(goal, { ...parts, ...prepared });
+    return work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
       const { context } = leases;
       if (isCuttingOver(phaseOf(context))) {
         if (context.ledger.journal.mayWritersBeStopped()) parts.say?.(STOPPED);
         enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
       }
       await withLooks(goal, leases, async () => runWatched(goal, leases));
-    }),
-  );
+    });
+  });
 }
 
 const STOPPED =

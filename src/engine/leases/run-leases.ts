@@ -52,13 +52,12 @@ export interface LeasesParts {
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { context, reading } = parts;
   const { ledger, tasks, promoter } = context;
-  refuseCommitted(context);
+  refuseToRun(goal, context);
   if (context.spec.turn !== undefined && isCopying(phaseOf(context))) {
     await mapCopies(parts);
     if (reading.aborted) return;
   }
   const phase = phaseOf(context);
-  if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
   if (phase === 'new') {
@@ -81,10 +80,21 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
 }
 
 /**
+ * Throws if the ledger says that this migration cannot run: a committed one, and a tail before the end of the copy. The
+ * first run of a later turn finds the documents itself. Called before a run settles what an interrupted one has left, which
+ * may take a request timeout, and before it reports progress.
+ */
+export function refuseToRun(goal: Goal, of: Pick<RunContext, 'spec' | 'ledger'>): void {
+  if (goal !== 'copy' && of.spec.turn === undefined && isCopying(phaseOf(of)))
+    throw copyNotFinished(TOO_EARLY);
+  refuseCommitted(of);
+}
+
+/**
  * Throws for a committed migration: changes of the source could overwrite what the application has written to the
  * target.
  */
-export function refuseCommitted(context: RunContext): void {
+export function refuseCommitted(context: Pick<RunContext, 'spec' | 'ledger'>): void {
   if (phaseOf(context) !== 'committed') return;
   const unfinished = context.ledger.journal.unfinished();
   if (unfinished !== null) throw stepsLeft('cutover', unfinished);
@@ -110,7 +120,7 @@ export function refuseCommitted(context: RunContext): void {
  * Returns the turn of the rollback that has followed the commit; null: none has. `cosmig copy` always works in the first
  * turn. The other commands work in the newest turn of their direction, which at most one turn has followed.
  */
-function rollbackAfter({ spec }: RunContext): TurnState | null {
+function rollbackAfter({ spec }: Pick<RunContext, 'spec'>): TurnState | null {
   if (spec.turn !== undefined) return null;
   const turns = readTurns(spec.ledger);
   const newest = turns.at(-1);

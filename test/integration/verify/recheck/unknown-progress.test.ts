@@ -106,7 +106,7 @@ test('verify: range was split behind the mover -> differences are in flight', as
 });
 
 test.each(['digest', 'count'] as const)(
-  'verify --level %s: before the copy has ended -> refused',
+  'verify --level %s, and a tail: before the copy has ended -> refused, before the tail settles anything',
   async (level) => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
@@ -116,5 +116,9 @@ test.each(['digest', 'count'] as const)(
       message: 'the copy is not finished',
       exitCode: 3,
     });
+    const shown: unknown[] = [];
+    const tail = move.run('catch-up', { onSnapshot: (snapshot) => shown.push(snapshot) });
+    await expect(tail).rejects.toMatchObject({ message: 'the copy is not finished', exitCode: 3 });
+    expect(shown).toEqual([]);
   },
 );
