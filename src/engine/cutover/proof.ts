@@ -32,8 +32,15 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 export async function proveTargetUnchanged(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
   const { context, options } = attempt;
   const expires = context.expires || context.targetSide.facts.defaultTtl !== null;
+  let repairs = 0;
   while (attempt.targetUpTo !== null && (await hasTargetMoved(context, attempt.targetUpTo, reading))) {
-    options.say('the target has changed since it was compared; comparing what was written');
+    const hasRepaired = attempt.repaired.size > repairs;
+    repairs = attempt.repaired.size;
+    options.say(
+      hasRepaired
+        ? 'comparing what was written in the target since it was compared, with the repairs'
+        : 'the target has changed since it was compared; comparing what was written',
+    );
     attempt.isTargetWritten = true;
     if (!(await untilEqual(attempt, expires ? 'writes' : 'changes', reading))) return false;
     // Where documents expire, the target changes by itself, so its LSNs may never stand still.

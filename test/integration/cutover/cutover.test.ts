@@ -247,14 +247,20 @@ describe('cutover', () => {
     await move.source.item('2', 'a').delete();
     const [gone] = (await move.documents(move.target)).filter(({ id }) => id === '2');
     let asked = 0;
-    const { result } = await cut(move, {
+    // Twice more, the target was written to since it was compared: by the repair, and then by another process.
+    const targetUpTo = new Map([['0', 0]]);
+    const { result, said } = await cut(move, {
       prove: async () => {
         asked += 1;
         const suspects = asked === 1 ? [move.suspect({ id: '2', customerId: 'a', tenantId: 'P' })] : [];
-        return { equal: asked > 1, why: '1 extra', suspects };
+        return { equal: asked > 1, why: '1 extra', suspects, ...(asked < 4 ? { targetUpTo } : {}) };
       },
     });
-    expect([gone?.id, asked]).toEqual(['2', 2]);
+    expect([gone?.id, asked]).toEqual(['2', 4]);
+    expect(said.filter((text) => text.includes('compared'))).toEqual([
+      'comparing what was written in the target since it was compared, with the repairs',
+      'the target has changed since it was compared; comparing what was written',
+    ]);
     expect(result).toMatchObject({ phase: 'committed', documents: { deleted: 1 } });
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
@@ -273,6 +279,11 @@ describe('cutover', () => {
     expect(phaseOf(move)).not.toBe('committed');
     expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
     expect(journalOf(move).filter((event) => event === 'phase tailing')).toHaveLength(2);
+    // A refused run shows no progress before it is refused.
+    const shown: unknown[] = [];
+    const refused = move.run('tail', { onSnapshot: (snapshot) => shown.push(snapshot) });
+    await expect(refused).rejects.toThrow('this migration is committed');
+    expect(shown).toEqual([]);
   });
 
   test('Ctrl-C in the gate -> says that no writer was stopped', async () => {
