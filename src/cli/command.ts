@@ -145,6 +145,8 @@ export interface Reporter {
    * JSON of `picture` with --json.
    */
   progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void;
+  /** Removes the line that shows progress from the terminal, since what it shows is over. The next progress shows it again. */
+  hideLive(): void;
   /**
    * Prints the result before the command ends: of a server when it is ready, or of a command that will fail afterwards.
    * Called at most once.

@@ -99,7 +99,6 @@ export class Output implements Reporter {
     stderr.write(`${json ? safeStringify({ progress: picture }) : printable(render(Infinity))}\n`);
   }
 
-  /** Removes the live line from the terminal. */
   hideLive(): void {
     this.#options.live?.hide();
   }

@@ -90,13 +90,12 @@ export const emulator: Command<typeof OPTIONS> = {
       }
       const { endpoint, connectionString } = server;
       const json: TypeOf<typeof EMULATOR_READY> = { ready: true, endpoint, connectionString };
-      out.announce({ json, text: connectionString });
+      // A key of the operator's own is not printed a second time. A message in JSON would not contain the key.
+      const aside = `in other terminals:\nexport COSMIG_SOURCE_CONNECTION_STRING='${connectionString}'`;
+      out.announce({ json, text: connectionString, ...(options.key === undefined ? { aside } : {}) });
       out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
       if (options.data === IN_MEMORY)
         out.note('its data is in memory and is lost when it stops; --data FILE keeps it');
-      // A key of the operator's own is not printed a second time.
-      if (options.key === undefined)
-        out.note(`in other terminals:\nexport COSMIG_SOURCE_CONNECTION_STRING='${connectionString}'`);
       await Promise.race([whenAborted(signal), server.ended]);
     } finally {
       await server.close();

@@ -212,6 +212,8 @@ export class Steps {
 
   /** Prints the command line of a step; returns the reporter of the step. */
   #begin(line: string): CapturingReporter {
+    // The line of the step before would go on below the name of this one until this one shows progress.
+    this.#context.out.hideLive();
     this.#context.out.note(`$ ${line}`);
     return new CapturingReporter(this.#context);
   }
@@ -258,6 +260,10 @@ class CapturingReporter implements Reporter {
 
   progress(...shown: Parameters<Reporter['progress']>): void {
     if (!this.#isMuted) this.#context.out.progress(...shown);
+  }
+
+  hideLive(): void {
+    this.#context.out.hideLive();
   }
 
   /** Stops showing progress. */

@@ -51,7 +51,7 @@ function usedRows({
 
 /** Returns the result as text for people. `isBack`: the run was in a turn that leads back. */
 export function runText(snapshot: RunSnapshot, isBack: boolean): string {
-  const { documents, lagSeconds, ranges, phase, migration, adoption } = snapshot;
+  const { goal, complete, documents, lagSeconds, ranges, phase, migration, adoption } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: TextRow[] = [
     ['migration', migration],
@@ -66,7 +66,9 @@ export function runText(snapshot: RunSnapshot, isBack: boolean): string {
     ['ranges', copying === 0 ? `${ranges.length}` : `${ranges.length - copying} of ${ranges.length} copied`],
     ...usedRows(snapshot),
   ];
-  if (lagSeconds !== null) rows.push(['lag', `${lagSeconds} s`]);
+  // The age of the last change that was read would look like something that is left.
+  if (goal === 'catch-up' && complete) rows.push(['lag', 'none: what was there is replicated']);
+  else if (lagSeconds !== null) rows.push(['lag', `${lagSeconds} s`]);
   if (snapshot.sweepPending)
     rows.push([
       'deletes',

@@ -134,7 +134,8 @@ export function runLine(
     if (documents.deadLettered > 0)
       parts.push({
         text: `${form.number(documents.deadLettered)} ${form.letter}${documents.deadLettered === 1 ? '' : 's'}`,
-        rank: 6,
+        // Nothing else on the terminal of a run that does not end says that documents are not in the target.
+        rank: 1,
       });
     // The lag is unknown before the first range is read.
     if (!isCopying && ranges.length > 0)

@@ -56,14 +56,14 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     const { loadLedgerPath } = await import('../../spec/load.ts');
     const { inTurn } = await import('../../report/turns/in-turn.ts');
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
-    const { table, wrapRow } = await import('../../report/format.ts');
+    const { nextLine } = await import('../../report/status/next-step.ts');
     return inTurn(context, 'newest', async (turned) => {
       const path = loadLedgerPath(turned);
       const result = await withLedger(async () => discardLetters(path, choice, turned.clock.now()));
       const { discarded, deadLetters } = result;
       const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
       const text = `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`;
-      return { json, text: discarded === 0 ? text : `${text}\n\n${table(wrapRow(['next', NEXT]))}` };
+      return { json, text, ...nextLine(discarded === 0 ? null : NEXT) };
     });
   },
 };

@@ -37,7 +37,8 @@ export async function inTurn<C extends TurnContext>(
     const result = await body(turned);
     return result === undefined ? undefined : swapResult(result);
   } catch (error) {
-    throw error instanceof CosmigError ? rephrased(error, swapWords) : error;
+    // Problems of settings name them as the operator gave them: what these say always means the first copy.
+    throw error instanceof CosmigError && error.problems.length === 0 ? rephrased(error, swapWords) : error;
   }
 }
 

@@ -19,6 +19,7 @@ export function swappingReporter(out: Reporter): Reporter {
       out.progress(swapValues(picture) as Readonly<Record<string, unknown>>, (columns) =>
         swapWords(render(columns)),
       ),
+    hideLive: () => out.hideLive(),
     announce: (result) => out.announce(swapResult(result)),
     line: async (text, json) =>
       out.line(swapWords(text), json === undefined ? undefined : (swapValues(json) as Result['json'])),

@@ -62,8 +62,10 @@ describe('cosmig emulator', () => {
     const run = await startCommand();
     await expect(databasesOf(run.ready)).resolves.toEqual([]);
     run.press('SIGINT');
-    const { code, stdout } = await run.ended;
+    const { code, stdout, stderr } = await run.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: `${JSON.stringify(run.ready)}\n` });
+    // A message cannot repeat the connection string, because messages contain no key.
+    expect(stderr).not.toContain('AccountKey');
     await expect(fetch(run.ready.endpoint)).rejects.toThrow('fetch failed');
   });
 
@@ -75,6 +77,9 @@ describe('cosmig emulator', () => {
     const { code, stderr } = await run.ended;
     expect(code).toBe(143);
     expect(stderr).toContain('its data is in memory and is lost when it stops; --data FILE keeps it\n');
+    expect(stderr).toContain(
+      `in other terminals:\nexport COSMIG_SOURCE_CONNECTION_STRING='${run.stdout.trim()}'\n`,
+    );
     expect(stderr).toMatch(
       /\ncosmig: the emulator was stopped \(SIGTERM\)\n {2}why {2}.*in memory and is lost\n {2}now {2}use --data FILE/,
     );

@@ -78,6 +78,12 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   });
   expect(await move.documents(source)).toEqual(await move.documents(target));
 
+  // A setting has the name by which it was given.
+  const wrong = await cosmig(move, 'reverse', '--source-ru', 'x');
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^cosmig: --source-ru x is not valid$/m),
+  ]);
   const unproven = (await typed(move, 'status')).stdout;
   expect(unproven).toMatch(
     /^return now +would be refused: no clean cosmig verify --reverse is on\s+record$/m,

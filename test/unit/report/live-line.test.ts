@@ -104,6 +104,13 @@ describe('live line of a run', () => {
       'tailing      5 docs  1,234/s  5,679/18k RU/s      3 x 429  2 letters  lag 1 s',
     ],
     [
+      'dead letters stay where RU/s do not fit',
+      { ...tailed, documents: { read: 5, written: 5, deleted: 0, moved: 0, deadLettered: 254 } },
+      RATES,
+      60,
+      'tailing      5 docs  1,234/s  254 letters  lag 1 s',
+    ],
+    [
       'what is done of pages in flight counts',
       { outlook: { documents: 1_000_000, readBefore: 0, uncommitted: 999, targetRu: null } },
       RATES,

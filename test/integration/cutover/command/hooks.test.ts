@@ -13,6 +13,7 @@ afterEach(() => (said = []));
 const out: Reporter = {
   note: (text) => void said.push(text),
   progress: () => {},
+  hideLive: () => {},
   announce: () => {},
   line: async () => true,
 };
