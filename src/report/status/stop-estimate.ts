@@ -80,14 +80,15 @@ export function catchUpOf({ history, report }: CatchingUp, nowMs: number): ToCat
   const share = Math.max(0, nowMs - sinceMs) / countedMs;
   const changes = Math.round(read * share);
   // How long so many changes take with the RU/s of both sides. Each costs as much as those that were counted.
-  const timeOf = (ru: number, allowedRu: number | null | undefined): number | null =>
-    allowedRu == null || allowedRu <= 0 ? null : (ru * share * 1000) / allowedRu;
-  const times = [
-    timeOf(last.sourceRu - first.sourceRu, report?.source.allowedRu),
-    timeOf(last.targetRu - first.targetRu, report?.target.allowedRu),
-  ];
-  const known = times.filter((time) => time !== null);
-  const ms = known.length < times.length ? null : Math.round(Math.max(...known));
+  const timeOf = (ru: number, allowedRu: number): number => (ru * share * 1000) / Math.max(1, allowedRu);
+  const { source = null, target = null } = {
+    source: report?.source.allowedRu,
+    target: report?.target.allowedRu,
+  };
+  // Reads cost far less than writes, and often have no limit. Without one for writes, the time is not known.
+  const readMs = source === null ? 0 : timeOf(last.sourceRu - first.sourceRu, source);
+  const ms =
+    target === null ? null : Math.round(Math.max(readMs, timeOf(last.targetRu - first.targetRu, target)));
   // In the second round of the gate, what has arrived during the first.
   const secondMs = ms === null ? 0 : ms * (ms / Math.max(1, nowMs - sinceMs));
   return { since, changes, ms, isTooMuch: secondMs > LAG_MAX_MS };

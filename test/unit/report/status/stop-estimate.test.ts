@@ -90,7 +90,13 @@ test.each<[what: string, ...known: Parameters<typeof catchUpOf>, expected: Retur
     { since: since(160_000), changes: 1800, ms: 600_000, isTooMuch: true },
   ],
   [
-    'without a limit of RU/s, the time is not known',
+    'without a limit for reads, that for writes decides',
+    { history: minute(0), report: sidesWith(null, 400) },
+    LATER_MS,
+    { since: since(160_000), changes: 1800, ms: 45_000, isTooMuch: false },
+  ],
+  [
+    'without a limit for writes, the time is not known',
     { history: minute(0), report: sidesWith(400, null) },
     LATER_MS,
     { since: since(160_000), changes: 1800, ms: null, isTooMuch: false },
