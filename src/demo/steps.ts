@@ -84,6 +84,8 @@ export class Steps {
   async plan(page: string): Promise<Plan> {
     const out = this.#begin('cosmig plan --report plan.html');
     const result = await runPlan(this.#contextFor(out), { ...PLAN_ORDER, report: page });
+    // The application is measured next, and no step runs meanwhile.
+    out.hideLive();
     // The cast is safe: the plan has the shape of its schema.
     return result.json as unknown as Plan;
   }
@@ -207,7 +209,9 @@ export class Steps {
     const out = this.#begin(line);
     const order = { ...hooks, ...TIMES, likeSource: ['throughput'] } as const;
     const context = this.#contextFor(out, { options });
-    return out.json(await runCutoverWithProgress(context, order, { command: 'cutover' }));
+    const result = await runCutoverWithProgress(context, order, { command: 'cutover' });
+    out.hideLive();
+    return out.json(result);
   }
 
   /** Prints the command line of a step; returns the reporter of the step. */

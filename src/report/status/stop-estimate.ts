@@ -81,10 +81,8 @@ export function catchUpOf({ history, report }: CatchingUp, nowMs: number): ToCat
   const changes = Math.round(read * share);
   // How long so many changes take with the RU/s of both sides. Each costs as much as those that were counted.
   const timeOf = (ru: number, allowedRu: number): number => (ru * share * 1000) / Math.max(1, allowedRu);
-  const { source = null, target = null } = {
-    source: report?.source.allowedRu,
-    target: report?.target.allowedRu,
-  };
+  const source = report?.source.allowedRu ?? null;
+  const target = report?.target.allowedRu ?? null;
   // Reads cost far less than writes, and often have no limit. Without one for writes, the time is not known.
   const readMs = source === null ? 0 : timeOf(last.sourceRu - first.sourceRu, source);
   const ms =
