@@ -126,7 +126,10 @@ async function isByOthers(context: RunContext, copy: ClosedDocument['copy']): Pr
   try {
     await sequencer.ready(turn, signal);
     const seen = await slots.read(slot, idOf(identity));
-    return seen !== null && !isKnown(pending.rowOf(identity.hash, null), slot.hash, etagToBytes(seen.etag));
+    if (seen === null) return false;
+    // Since the page was read, the slot may have gone to another document of ours: one of the same id under a new key.
+    const row = pending.rowOf(seen.identity.hash, null);
+    return !isKnown(row, slot.hash, etagToBytes(seen.etag));
   } finally {
     sequencer.release(turn);
   }

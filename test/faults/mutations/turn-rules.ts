@@ -177,10 +177,22 @@ export const TURN_RULES: readonly Rule[] = [
     name: 'own-writes-are-taken-for-those-of-strangers',
     edits: [
       { file: SEARCH, find: 'if (isOurs || findings', replace: 'if (findings' },
-      { file: SEARCH, find: 'seen !== null && !isKnown(', replace: 'seen !== null && !!isKnown(' },
+      { file: SEARCH, find: 'return !isKnown(row, slot', replace: 'return isKnown(row, slot' },
     ],
     test: STRANGERS,
     by: 'nothing is found',
+  },
+  {
+    name: 'next-owner-of-a-slot-is-a-stranger',
+    edits: [
+      {
+        file: SEARCH,
+        find: 'pending.rowOf(seen.identity.hash, null)',
+        replace: 'pending.rowOf(identity.hash, null)',
+      },
+    ],
+    test: STRANGERS,
+    by: 'gives its slot',
   },
   {
     name: 'rollback-after-writes-of-strangers',

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
+import { Tapped } from '../../helpers/migration/tapped.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { until } from '../../helpers/wait.ts';
+import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
 import { LivePage } from '../../../src/report/watch/live.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
@@ -243,6 +245,46 @@ test('strangers: ranges of the source split, and only cosmig writes -> nothing i
   await move.source.item('kept', 'c').replace(strange('kept'));
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "kept"']);
+});
+
+test('strangers: a document gives its slot to another one during the search -> nothing is found', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  const { source, target } = move;
+  const turns = await cutOver(move);
+  await turns.run(1, 'catch-up');
+  await target.item('moved', 't').replace(order('moved', { by: 'application' }));
+  const newKey = async (): Promise<void> => {
+    await target.item('moved', 't').delete();
+    await target.items.create(order('moved', { tenantId: 'u' }));
+    const isReplicated = async (): Promise<boolean> =>
+      (await source.item('moved', 'c').read<Order>()).resource?.tenantId === 'u';
+    await until(isReplicated, { what: 'the document under its new key' });
+  };
+  let [isHeld, later] = [false, 0];
+  tap.meddle = async ({ what, container }, forward) => {
+    const reply = await forward();
+    if (what !== 'read-feed' || container !== 'orders') return reply;
+    if (isHeld) later += 1;
+    else if (reply.body.includes('"id":"moved"')) {
+      await newKey();
+      isHeld = true;
+    }
+    return reply;
+  };
+  const drain = new AbortController();
+  const clock: Clock = {
+    now: systemClock.now,
+    monotonicMs: systemClock.monotonicMs,
+    // A tail searches every ten seconds.
+    sleep: async (ms, signal) => systemClock.sleep(ms === 10_000 ? 100 : ms, signal),
+  };
+  const tailing = turns.run(1, 'tail', { clock, drain: drain.signal });
+  await until(() => later > 2, { what: 'the next searches' });
+  drain.abort(new Error('enough'));
+  await expect(tailing).rejects.toThrow('enough');
+  expect(foundIn(turns)).toEqual([]);
+  expect(await move.documents(source)).toEqual(await move.documents(target));
 });
 
 test('strangers: a write while the writers are stopped -> the rollback backs out, and nothing of it is replaced', async () => {
