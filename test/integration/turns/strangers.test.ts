@@ -274,8 +274,7 @@ test('strangers: a document gives its slot to another one during the search -> n
   };
   const drain = new AbortController();
   const clock: Clock = {
-    now: systemClock.now,
-    monotonicMs: systemClock.monotonicMs,
+    ...systemClock,
     // A tail searches every ten seconds.
     sleep: async (ms, signal) => systemClock.sleep(ms === 10_000 ? 100 : ms, signal),
   };
