@@ -171,17 +171,19 @@ function possibleCopyIn(scan: PageScan, row: number, placement: Placement): Poss
 async function copiesAmong(
   candidates: readonly PossibleCopy[],
   { source, rekey }: { readonly source: Pick<SideParts, 'account' | 'facts'>; readonly rekey: RekeyOptions },
-  { signal, patience, ...waiting }: Asking,
+  // Each is named: a caller may pass an object that has more, such as the facts of another side.
+  { signal, patience, clock, random, timeoutMs }: Asking,
 ): Promise<number> {
   const budget = { kind: 'automatic' } as const;
   const onWait = (wait: Wait): void => patience.report(wait);
-  const side = await openSide('source', { ...source, budget, onWait, ...waiting }, signal);
+  const { account, facts } = source;
+  const side = await openSide('source', { account, facts, budget, onWait, clock, random, timeoutMs }, signal);
   const replies = replyScan(rekeyPaths(rekey.plan));
   const expected = new Rekey(replies, rekey);
   // The source document is read by its identity, so only the slot remains to be compared.
   const keep = (row: number): string =>
     expected.read(row, 0) === 'moves' ? mapKeyOfWords(expected.hashes, 4) : '';
   const documents = candidates.map(({ id, key }) => ({ id: Buffer.from(JSON.stringify(id)), key }));
-  const answers = await readAll(documents, { side, replies, keep, clock: waiting.clock }, signal);
+  const answers = await readAll(documents, { side, replies, keep, clock }, signal);
   return answers.filter(({ value }, at) => value === candidates[at]?.slot).length;
 }

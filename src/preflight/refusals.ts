@@ -65,13 +65,13 @@ export async function refuseOccupied(
   if (ours > 0) {
     throw new LedgerError(`the target ${name} belongs to a migration whose ledger is not at ${spec.ledger}`, {
       why: `${ours} of ${seen} documents checked are copies of source documents under the new key; without the ledger it is not known which changes and deletes are missing`,
-      hint: 'pass the ledger of that run with --ledger, or run where it was run; if it is lost, add --adopt-target, which shows what is in the target before it changes anything; only if no application uses the target, you can also delete that container and begin from scratch',
+      hint: 'pass the ledger of that run with --ledger, or run where it was run; if it is lost, run cosmig copy --adopt-target, which shows what is in the target before it changes anything; only if no application uses the target, you can also delete that container and begin from scratch',
       details: { seen, ours },
     });
   }
   throw new NotReadyError(`the target ${name} is not empty`, {
     why: 'a migration starts with an empty target, and the documents checked are not copies of source documents',
-    hint: 'choose another target, or empty this one; if another tool has filled it from this source, add --adopt-target',
+    hint: 'choose another target, or empty this one; if another tool has filled it from this source, run cosmig copy --adopt-target',
     details: { seen, ours },
   });
 }

@@ -209,6 +209,25 @@ describe('cosmig doctor', () => {
     expect(notOk(shown)).toEqual([RECONCILED]);
   });
 
+  test('the copies of a migration whose ledger is gone -> says what the copy says', async () => {
+    await move.run('copy');
+    const elsewhere = ['--ledger', join(dirname(move.ledgerPath), 'elsewhere.db')];
+    const shown = shownBy(await typed(move, 'doctor', ...PLACES, ...elsewhere, '--json'));
+    const found = shown.checks.find(({ about, name }) => about === 'target' && name === 'documents');
+    const { stderr } = await typed(move, 'copy', ...PLACES, ...elsewhere, '--yes', '--json');
+    const { message, why, hint } = JSON.parse(stderr) as Readonly<Record<'message' | 'why' | 'hint', string>>;
+    expect(found).toMatchObject({
+      state: 'failed',
+      message,
+      why,
+      hint: hint.replace(' (with the same flags)', ''),
+    });
+    expect([why, hint]).toEqual([
+      expect.stringMatching(/^2 of 2 documents checked are copies of source documents/) as unknown,
+      expect.stringContaining('run cosmig copy --adopt-target') as unknown,
+    ]);
+  });
+
   test('a migration has begun, and its target is gone -> fails, as the copy would', async () => {
     await move.run('copy');
     await move.target.delete();
