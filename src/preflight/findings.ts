@@ -10,6 +10,7 @@ import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { show } from '../keys/show.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { finerKeyHint } from './finer-key.ts';
 import type { SourceSample } from './sample.ts';
 
 export interface Warning {
@@ -110,7 +111,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       hint:
         lacking === documents
           ? 'choose a key that the documents have: most collisions go away with it'
-          : `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
+          : finerKeyHint(spec, source.keyPaths),
     };
   }
   // Documents without the key do not count here: a warning above reports them.
@@ -134,26 +135,6 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       hint: 'add a second level or a hash to the key',
     };
   }
-}
-
-/** A property of the document itself, which a template names without a slash. */
-const PLAIN_PATH = /^\/[A-Za-z_]\w*$/;
-
-/** Returns a `--derive` template whose key includes the source key, so documents with one id do not collide. */
-function finerKey(
-  { derive, partitionKey }: MigrationSpec,
-  { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
-): string {
-  const placeholder = (path: string): string => (PLAIN_PATH.test(path) ? `{${path.slice(1)}}` : `{${path}}`);
-  const old = keyPaths.map(placeholder).join('-');
-  const [only, ...others] = derive;
-  if (others.length > 0) return '--derive';
-  if (only === undefined) {
-    const path = keyPaths.includes('/pk') ? '/newPk' : '/pk';
-    return `--derive '${path}=${old}-${partitionKey.map(placeholder).join('-')}'`;
-  }
-  const at = only.indexOf('=') + 1;
-  return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
 }
 
 /**
