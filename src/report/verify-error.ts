@@ -7,18 +7,30 @@ import { totalOf } from './verify.ts';
 
 /**
  * What still replicates: `cosmig tail`, the repair that made this comparison; after the commit `cosmig reverse` in the
- * other direction while there is a way back, or else nothing.
+ * other direction while there is a way back, or else nothing. `none, long since`: so long after the commit that a cutover
+ * which is run again no longer looks for late writes.
  */
-export type Replicator = 'tail' | 'repair' | 'reverse' | 'none';
+export type Replicator = 'tail' | 'repair' | 'reverse' | NoReplicator;
+type NoReplicator = 'none' | 'none, long since';
 
 const COMMITTED = 'the target is in use, and nothing is replicated to it any longer';
 
 const SINCE =
   'since the cutover the application has written them to the target, or another process to the source';
 
-const OTHER_WAY: Readonly<Record<'reverse' | 'none', string>> = {
+const NO_WAY_BACK = 'there is no way back, so nothing else has to be fixed for cosmig';
+
+/** How the operator finds writes to the source that came after the commit. No comparison replicates or names them. */
+const LATE_WRITES: Readonly<Record<NoReplicator, string>> = {
+  none: 'run cosmig cutover again: it names what another process has written to the source after the commit, which nothing replicates',
+  'none, long since':
+    'look in the source for documents with a _ts later than the commit, which cosmig status shows: nothing replicates what another process has written there since',
+};
+
+const OTHER_WAY: Readonly<Record<'reverse' | NoReplicator, string>> = {
   reverse: 'cosmig verify --reverse compares both sides while cosmig reverse runs',
-  none: 'there is no way back, so nothing has to be fixed for cosmig',
+  none: `${LATE_WRITES.none}; ${NO_WAY_BACK}`,
+  'none, long since': `${LATE_WRITES['none, long since']}; ${NO_WAY_BACK}`,
 };
 
 const REPAIRED =
@@ -29,7 +41,8 @@ const NOT_PROVEN: Readonly<Record<Replicator, string>> = {
   repair:
     'the target takes fewer writes than arrive: give it more RU/s, or a longer --deadline, then run cosmig verify --repair again',
   reverse: `nothing: ${COMMITTED}; ${OTHER_WAY.reverse}`,
-  none: `nothing: ${COMMITTED}; ${OTHER_WAY.none}`,
+  none: OTHER_WAY.none,
+  'none, long since': OTHER_WAY['none, long since'],
 };
 
 /**
@@ -66,8 +79,7 @@ function repairHint(
   findWrites: () => readonly SourceChange[],
 ): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
-  if (replicator === 'none' || replicator === 'reverse')
-    return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
+  if (replicator !== 'tail' && replicator !== 'repair') return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const writes = findWrites();
   if (writes.length > 0)

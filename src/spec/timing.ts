@@ -19,6 +19,9 @@ export const LAG_MAX_MS = 60_000;
 /** How many minutes the writers may be stopped unless the operator says otherwise. */
 export const DEADLINE_MIN = 2;
 
+/** After this time since the commit, a cutover that is run again no longer looks for late writes. */
+export const LATE_WRITES_MS = 24 * 3600 * 1000;
+
 /** Time limits and intervals of a comparison of both sides. */
 export interface CompareTiming {
   readonly requestTimeoutMs: number;

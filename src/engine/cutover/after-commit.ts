@@ -11,6 +11,7 @@ import { AfterCommitError, CosmigError } from '../../lib/errors.ts';
 import { formatTs } from '../../lib/clock.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
+import { LATE_WRITES_MS } from '../../spec/timing.ts';
 import { describeChange } from '../../state/source-change.ts';
 import { formatSeconds } from './wording.ts';
 import type { Committed } from '../../state/journal.ts';
@@ -18,8 +19,6 @@ import type { RunContext } from '../context.ts';
 
 /** The time limit for applying settings: the application stays stopped until these are done. */
 const SETTINGS_MAX_MS = 10_000;
-/** After this time since the commit, a cutover that is run again no longer looks at the source. */
-const RECHECK_MAX_MS = 24 * 3600 * 1000;
 
 /**
  * Does the steps that are still missing. `ends`: where the source ended at the commit; null if an earlier run committed.
@@ -163,7 +162,7 @@ async function watchOnce(
     );
     return [];
   }
-  if (wasWatched && clock.now() - atMs > RECHECK_MAX_MS) {
+  if (wasWatched && clock.now() - atMs > LATE_WRITES_MS) {
     options.say('the source is no longer checked for late writes');
     return [];
   }

@@ -8,6 +8,7 @@ import type { RunSnapshot } from '../../engine/progress/snapshot.ts';
 import { CosmigError } from '../../lib/errors.ts';
 import type { RunObserver } from '../../notify/notify.ts';
 import { migrationName } from '../../spec/migration-name.ts';
+import { LATE_WRITES_MS } from '../../spec/timing.ts';
 import type { Phase } from '../../state/migration.ts';
 import type { SourceChange } from '../../state/source-change.ts';
 import type { Verdict } from '../../verify/verdict.ts';
@@ -26,7 +27,7 @@ const NO_TAIL =
   'documents wait to be replicated, and no cosmig tail is running: start it in another terminal, or press Ctrl-C and run cosmig verify --repair';
 
 const COMMITTED =
-  'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since';
+  'the target is in use, so nothing is replicated to it any longer: differences are what the application has written since, or another process to the source';
 /** How many writes of other processes are read to be named. */
 const NAMED_MAX = 10;
 /** After the commit a document that differs stays as it is, so there is nothing to wait for. */
@@ -137,7 +138,9 @@ async function runIt(
     if (repair) return 'repair';
     using ledger = Ledger.openReadonly(spec.ledger);
     if (ledger.migration.read().phase !== 'committed') return 'tail';
-    return ledger.nextTurn.read()?.endedAtMs === null ? 'reverse' : 'none';
+    if (ledger.nextTurn.read()?.endedAtMs === null) return 'reverse';
+    const untilMs = (ledger.journal.commit()?.atMs ?? 0) + LATE_WRITES_MS;
+    return context.clock.now() > untilMs ? 'none, long since' : 'none';
   };
   const findWrites = (): readonly SourceChange[] => {
     using ledger = Ledger.openReadonly(spec.ledger);

@@ -3,8 +3,9 @@
  * run.
  */
 import { formatCounts, pluralize } from '../../lib/counting.ts';
+import { LATE_WRITES_MS } from '../../spec/timing.ts';
 import type { Overview } from '../../state/reading/overview.ts';
-import { whyVoid } from './last-comparison.ts';
+import { comparedLast, whyVoid } from './last-comparison.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
 const FIXES = 'fixes the differences that the last comparison found, and compares again';
@@ -42,7 +43,7 @@ export function adviseNext(status: Known, adoption: Overview['adoption'] = null)
   if (ranges.length === 0) return 'start with cosmig copy';
   if (adoption !== null && phase === 'new')
     return 'cosmig copy shows what is in the target, and adopts it with --yes';
-  if (phase === 'committed') return whatIsLeft(status) ?? NOTHING_LEFT;
+  if (phase === 'committed') return whatIsLeft(status) ?? lateWriteAdvice(status) ?? NOTHING_LEFT;
   if (CUTTING_OVER.has(phase)) {
     const stopped = cutover?.stoppedSince == null ? '' : ', and writers may still be stopped';
     return `a cutover was interrupted${stopped}: run cosmig cutover again, or let writers resume and continue with cosmig tail`;
@@ -75,6 +76,17 @@ function mayBeStopped({ cutover, lastRun, proof }: Known): boolean {
   if (cutover?.stoppedSince == null) return false;
   const atMs = Date.parse(cutover.at);
   return [lastRun?.began, proof?.at].every((at) => at === undefined || Date.parse(at) <= atMs);
+}
+
+/**
+ * Returns how to find late writes when a comparison after the commit has proven nothing, for which they are a reason;
+ * null: none has, or a cutover that was run again has looked for them since.
+ */
+function lateWriteAdvice(status: Known): string | null {
+  const { lastComparison, cutover } = status;
+  if (comparedLast(status) === null || lastComparison?.equal !== null || cutover === null) return null;
+  if (Date.parse(lastComparison.at) - Date.parse(cutover.at) > LATE_WRITES_MS) return null;
+  return 'run cosmig cutover again: the last comparison has proven nothing, and it checks whether the source was written to after the commit';
 }
 
 /** Returns what the last cutover has left to do after its commit; null: nothing. */

@@ -9,6 +9,12 @@ test('verify error: differences after the commit -> points to the other directio
     expect(errorForVerdict(found, () => 'reverse')?.hint).toContain('cosmig verify --reverse compares both');
     const without = errorForVerdict(found, () => 'none')?.hint;
     expect(without).toContain('there is no way back');
+    expect(without).toContain(
+      'run cosmig cutover again: it names what another process has written to the source',
+    );
+    const later = errorForVerdict(found, () => 'none, long since')?.hint;
+    expect(later).toContain('look in the source for documents with a _ts later than the commit');
+    expect(later).not.toContain('cosmig cutover');
     expect(without).not.toContain('--reverse');
   }
 });

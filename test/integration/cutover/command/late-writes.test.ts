@@ -40,6 +40,24 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
 }, 90_000);
 
+test('cutover command: a write after the watch -> verify and status name the command that names it', async () => {
+  const again = 'run cosmig cutover again';
+  const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s'];
+  const status = async (): Promise<string> => (await typed(move, 'status')).stdout.replaceAll(/\s+/g, ' ');
+  expect((await cosmig(move, ...cutover)).code).toBe(0);
+  expect(await status()).not.toContain(again);
+  await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
+  const verified = await cosmig(move, 'verify', '--deadline', '1s', '--json');
+  const { hint } = JSON.parse(verified.stderr.trim().split('\n').at(-1) ?? '') as { readonly hint: string };
+  expect([verified.code, hint]).toEqual([3, expect.stringContaining(`${again}: it names`)]);
+  expect(await status()).toContain(`next ${again}`);
+  const named = await cosmig(move, ...cutover);
+  expect([named.code, named.stdout.replaceAll(/\s+/g, ' ')]).toEqual([4, expect.stringContaining('"late"')]);
+  const after = await status();
+  expect(after).toContain('LATE WRITES not replicated: "late"');
+  expect(after).not.toContain(again);
+}, 60_000);
+
 test('cutover command: other commands during it, and after its commit -> refused', async () => {
   const held = ['--on-fence', 'sleep 2'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch-writes', '1s');
