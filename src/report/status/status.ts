@@ -150,10 +150,9 @@ function chargeText({ ru: { source, target }, throttled }: Status): string {
 
 function lettersText({ deadLetters: { open, reasons, closed, discarded } }: Status): string {
   const opened = open === 0 ? '0 open' : `${formatCount(open)} open (${formatCounts(reasons)})`;
+  const theirs = closed === 1 ? 'its document was' : 'their documents were';
   const moved =
-    closed === 0
-      ? []
-      : [`${formatCount(closed)} closed (their documents were moved, changed or deleted later)`];
+    closed === 0 ? [] : [`${formatCount(closed)} closed (${theirs} moved, changed or deleted later)`];
   const dropped = discarded === 0 ? [] : [`${formatCount(discarded)} discarded`];
   return [opened, ...moved, ...dropped].join(', ');
 }

@@ -37,9 +37,12 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'verify --reverse': 'verify',
 };
 
-/** A text in quotes, a path or the name of a container (these have a slash), or one of the two words. */
+/**
+ * The name of a command, the cutover of the turn, a text in quotes, a path or the name of a container (these have a slash),
+ * or one of the two words.
+ */
 const TOKENS =
-  /(?<=cosmig\s+)(?:verify --reverse|copy|tail|cutover|verify|reverse|rollback)(?![a-z-])|"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
+  /(?<=cosmig\s+)(?:verify --reverse|copy|tail|cutover|verify|reverse|rollback)(?![a-z-])|cutover(?= was interrupted)|"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
 
 /** Returns a text for people in which the two words are swapped. */
 export function swapWords(text: string): string {

@@ -124,7 +124,7 @@ describe('dead letters: two documents claim one slot', () => {
     expect(await inTarget()).toEqual([holder]);
     const { stdout } = await cosmig('status');
     expect(stdout).toMatch(
-      /^dead letters +0 open, 1 closed \(their documents were moved,\s+changed\s+or\s+deleted\s+later\)$/m,
+      /^dead letters +0 open, 1 closed \(its document was moved,\s+changed\s+or\s+deleted\s+later\)$/m,
     );
   });
 });

@@ -12,6 +12,11 @@ test.each([
   ['run cosmig copy until it ends, then cosmig tail', 'run cosmig reverse'],
   ['run cosmig verify --repair', 'run cosmig verify --reverse --repair'],
   ['run cosmig verify --reverse', 'run cosmig verify'],
+  [
+    'a cutover was interrupted, and writers may still be stopped: run cosmig cutover again',
+    'a rollback was interrupted, and writers may still be stopped: run cosmig rollback again',
+  ],
+  ['the last cutover was interrupted', 'the last rollback was interrupted'],
   ['give --source-ru or COSMIG_TARGET_KEY', 'give --target-ru or COSMIG_SOURCE_KEY'],
   ['the sources of "source" in shop/target', 'the targets of "source" in shop/target'],
   ['resources and retargeting', 'resources and retargeting'],
