@@ -27,6 +27,18 @@ export const NETWORK_RULES: readonly Rule[] = [
     by: '401, however often',
   },
   {
+    name: 'a-piece-of-a-head-is-not-copied',
+    edits: [
+      {
+        file: 'src/cosmos/transport/reply-reader.ts',
+        find: "its head is too long');\n    if (end < 0) {\n      this.#pending = whole === bytes ? Buffer.from(bytes) : whole;",
+        replace: "its head is too long');\n    if (end < 0) {\n      this.#pending = whole;",
+      },
+    ],
+    test: 'test/integration/cosmos/http-connection.test.ts',
+    by: 'each connection gets its own',
+  },
+  {
     name: 'a-silent-identity-is-waited-for',
     edits: [
       {

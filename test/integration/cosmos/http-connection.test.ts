@@ -232,6 +232,34 @@ describe('TLS', () => {
     expect(scene.connections.length).toBe(1);
   });
 
+  test('replies of several connections come in pieces, in turn -> each connection gets its own', async () => {
+    const secure = made(['127.0.0.1']);
+    const waiting: [socket: Socket, reply: string][] = [];
+    const answer = (socket: Socket, n: number): void => {
+      const body = `${n}`.repeat(40_000);
+      socket.setNoDelay(true);
+      waiting.push([socket, `HTTP/1.1 200 OK\r\nx-n: ${n}\r\ncontent-length: ${body.length}\r\n\r\n${body}`]);
+    };
+    const scene = await begin(answer, { secure, tls: { ca: secure.cert } });
+    const sent = Promise.allSettled(Array.from({ length: 4 }, async () => scene.send()));
+    await until(() => waiting.length === 4);
+    // The first piece ends behind the first header, in which the replies differ. All connections read into the same memory.
+    for (const piece of [26, 20, 10_000, 20_000]) {
+      for (const [at, [socket, rest]] of waiting.entries()) {
+        socket.write(rest.slice(0, piece));
+        waiting[at] = [socket, rest.slice(piece)];
+      }
+      await delay(20);
+    }
+    for (const [socket, rest] of waiting) socket.write(rest);
+    const answers = (await sent).map((one) => {
+      if (one.status === 'rejected') return String(one.reason);
+      const n = one.value.header('x-n');
+      return one.value.body.toString() === `${n}`.repeat(40_000) ? n : `not the body of ${n}`;
+    });
+    expect(new Set(answers)).toEqual(new Set(['1', '2', '3', '4']));
+  });
+
   test.each([
     ['Node does not trust', ['127.0.0.1'], false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['is for another host', ['other.example'], true, 'ERR_TLS_CERT_ALTNAME_INVALID'],
