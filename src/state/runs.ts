@@ -19,6 +19,13 @@ export interface Run {
   readonly report: RunReport | null;
 }
 
+const ENDLESS: ReadonlySet<string> = new Set(['tail', 'reverse']);
+
+/** Whether a run goes on until it is stopped, going by the name of its command in the ledger. */
+export function isEndless({ command }: Pick<Run, 'command'>): boolean {
+  return ENDLESS.has(command);
+}
+
 /** The progress of a run, for other processes to read. */
 export interface RunReport {
   readonly atMs: number;

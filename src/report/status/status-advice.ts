@@ -5,6 +5,7 @@
 import { formatCounts, pluralize } from '../../lib/counting.ts';
 import { LATE_WRITES_MS } from '../../spec/timing.ts';
 import type { Overview } from '../../state/reading/overview.ts';
+import { isEndless } from '../../state/runs.ts';
 import { comparedLast, whyVoid } from './last-comparison.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
@@ -109,12 +110,10 @@ export function whatIsLeft({ cutover }: Pick<Known, 'cutover'>): string | null {
   return steps.length > 0 ? steps.join('; ') : null;
 }
 
-/** The commands that do not end by themselves: what has to be done without them begins with Ctrl-C. */
-const ENDLESS: ReadonlySet<string | undefined> = new Set(['tail', 'reverse']);
-
 function adviseWhileRunning(status: Known): string {
   const { phase, proof, deadLetters, lastRun } = status;
-  if (!ENDLESS.has(lastRun?.command)) return 'wait for the run to finish';
+  // What has to be done without a run that does not end by itself begins with Ctrl-C.
+  if (lastRun === null || !isEndless(lastRun)) return 'wait for the run to finish';
   if (phase !== 'tailing') return 'keep cosmig tail running until it has found all documents';
   if (whyVoid(status) !== null) return `stop cosmig tail with Ctrl-C; then cosmig verify --repair ${FIXES}`;
   if (deadLetters.open > 0)

@@ -3,7 +3,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { openToRead, type Database } from '../../lib/sqlite/sqlite.ts';
 import { Transactions } from '../../lib/sqlite/transaction.ts';
 import { MoverLock } from '../lock.ts';
-import { RunStore, type Run } from '../runs.ts';
+import { isEndless, RunStore, type Run } from '../runs.ts';
 
 /** Takes the mover's lock. A refusal names the command that holds it, if the ledger says which. */
 export function takeLock(path: string): MoverLock {
@@ -16,16 +16,13 @@ export function takeLock(path: string): MoverLock {
     // In quotes a command stays as it is where the words of a turn that leads back are swapped.
     throw new NotReadyError(error.message, {
       why: `"cosmig ${command}" (process ${pid}) works with it, and only one process at a time may`,
-      hint: ENDLESS.has(command)
+      hint: isEndless(holder)
         ? 'stop that one with Ctrl-C in its terminal, since it does not end by itself; then this command again'
         : 'wait for that one to end, then this command again',
       cause: error.cause,
     });
   }
 }
-
-/** The commands that run until they are stopped. */
-const ENDLESS: ReadonlySet<string> = new Set(['tail', 'reverse']);
 
 /** Returns the run that works with a ledger; null: the ledger does not say. */
 function runningIn(path: string): Run | null {

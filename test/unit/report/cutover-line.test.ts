@@ -1,26 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { CutoverLine } from '../../../src/report/cutover-line.ts';
 import type { Step } from '../../../src/engine/cutover/contract.ts';
-import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
-import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
+import { NOTHING, snapshotOf } from '../../helpers/run-load.ts';
 
-const SNAPSHOT: RunSnapshot = {
-  migration: 'shop/orders -> shop/by-tenant',
-  goal: 'catch-up',
+const SNAPSHOT = snapshotOf({
   phase: 'fencing',
   complete: false,
   documents: { read: 12_345, written: 12_000, deleted: 0, moved: 0, deadLettered: 0 },
   ru: { source: 1, target: 2 },
-  throttled: 0,
   durationMs: 9000,
   lagSeconds: 3.2,
-  ranges: [],
-  waitsFor: null,
-  sweepPending: false,
   outlook: { documents: 2_000_000, readBefore: 0, uncommitted: 0, targetRu: 4000 },
-  load: NO_LOAD,
-};
+});
 const PROOF = {
   stage: 'reading',
   source: 1_200_000,

@@ -1,29 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { fit, runLine, Speed, verifyLine, type Rates } from '../../../src/report/live-line.ts';
 import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
-import { NO_LOAD, NOTHING } from '../../helpers/run-load.ts';
+import { NOTHING, snapshotOf } from '../../helpers/run-load.ts';
 
 const RATES: Rates = { documents: 1234.4, ru: 5678.9 };
 const UNKNOWN: Rates = { documents: null, ru: null };
 
 function snapshot(more: Partial<RunSnapshot> = {}): RunSnapshot {
-  return {
-    migration: 'shop/orders -> shop/by-tenant',
+  return snapshotOf({
     goal: 'copy',
     phase: 'copying',
     complete: false,
     documents: { read: 42_000, written: 41_000, deleted: 0, moved: 0, deadLettered: 0 },
     ru: { source: 1, target: 2 },
     throttled: 3,
-    durationMs: 1000,
-    lagSeconds: null,
     ranges: [{ id: '0', min: '', max: 'FF', phase: 'copy', documents: 42_000 }],
-    waitsFor: null,
-    sweepPending: false,
     outlook: { documents: 1_000_000, readBefore: 100_000, uncommitted: 0, targetRu: 18_000 },
-    load: NO_LOAD,
     ...more,
-  };
+  });
 }
 
 const tailed = {
