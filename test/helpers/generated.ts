@@ -22,3 +22,11 @@ export function drawn<T>(cases: readonly T[]): T[] {
   const first = Math.floor(Math.random() * PART);
   return isBetweenEdits ? cases.filter((_, index) => index % PART === first) : [...cases];
 }
+
+/**
+ * Of the cases that a test goes through one by one, each with a run of the engine, every nth by day, from the one of that
+ * index on; all by night and when a mutation has to be noticed. Lists of the same things begin at different ones.
+ */
+export function byDay<T>(cases: readonly T[], { every, from = 0 }: { every: number; from?: number }): T[] {
+  return isWhole ? [...cases] : cases.filter((_, index) => index % every === from);
+}

@@ -9,6 +9,7 @@ import { RESERVATION_ID } from '../../../src/preflight/reservation.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { MoverLock } from '../../../src/state/lock.ts';
 import { completeAdoption, isComparisonDue } from '../../../src/workflows/adopt.ts';
+import { byDay } from '../../helpers/generated.ts';
 import {
   adopt,
   AVAD,
@@ -271,7 +272,7 @@ describe('a map', () => {
 });
 
 describe('a crash', () => {
-  test.each([
+  const POINTS = [
     ['anchored', 1],
     ['map-page', 1],
     ['map-page', 4],
@@ -281,21 +282,25 @@ describe('a crash', () => {
     ['outcomes-known', 2],
     ['committed', 2],
     ['anchor-reached', 1],
-  ] as const)('of the adoption at "%s" (%i) -> the same command continues', async (point, nth) => {
-    await using move = await Move.open(AVAD);
-    await move.put(...orders);
-    await expect(move.run('copy', { onPoint: crashAt('committed', 4) })).rejects.toThrow('ends here');
-    lose(move);
-    await move.put(order(1, { tenantId: 'moved' }), order(2, { n: 'changed' }));
-    await move.source.item('o4', 'c1').delete();
-    await expect(adopt(move, { onPoint: crashAt(point, nth) })).rejects.toThrow('ends here');
-    await adopt(move);
-    expect(await complete(move)).toBe(true);
-    await expectEqual(move);
-    expect(move.ledger(({ map }) => map.totals().strangers)).toBe(0);
-  });
+  ] as const;
+  test.each(byDay(POINTS, { every: 3 }))(
+    'of the adoption at "%s" (%i) -> the same command continues',
+    async (point, nth) => {
+      await using move = await Move.open(AVAD);
+      await move.put(...orders);
+      await expect(move.run('copy', { onPoint: crashAt('committed', 4) })).rejects.toThrow('ends here');
+      lose(move);
+      await move.put(order(1, { tenantId: 'moved' }), order(2, { n: 'changed' }));
+      await move.source.item('o4', 'c1').delete();
+      await expect(adopt(move, { onPoint: crashAt(point, nth) })).rejects.toThrow('ends here');
+      await adopt(move);
+      expect(await complete(move)).toBe(true);
+      await expectEqual(move);
+      expect(move.ledger(({ map }) => map.totals().strangers)).toBe(0);
+    },
+  );
 
-  test.each(['intended', 'removed', 'committed'] as const)(
+  test.each(byDay(['intended', 'removed', 'committed'] as const, { every: 3, from: 1 }))(
     'of the repair at "%s" -> the next copy compares again',
     async (point) => {
       await using move = await Move.open(AVAD);

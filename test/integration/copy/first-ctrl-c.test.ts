@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
 import type { FaultEffect } from '../../helpers/emulator/admin.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { begin } from '../../helpers/migration/tapped.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 
@@ -43,7 +44,7 @@ const LASTING: ReadonlyArray<[what: string, effect: FaultEffect]> = [
   ['does not report what it has done', { reset: 'after' }],
 ];
 
-test.each(LASTING)(
+test.each(byDay(LASTING, { every: 2 }))(
   'stop while the target %s -> the run ends soon, and the next one resumes',
   async (_what, effect) => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
@@ -65,33 +66,36 @@ test.each(LASTING)(
   },
 );
 
-test.each(POINTS)('stop at "%s" -> the run ends cleanly, and the next one resumes', async (at) => {
-  await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
-  await move.put(...first);
-  let stopped = 0;
-  const runStopping = async (goal: 'copy' | 'catch-up'): Promise<void> => {
-    for (let passes = 0; passes < 3; passes += 1) {
-      const drain = new AbortController();
-      let passed = 0;
-      const onPoint = (point: CrashPoint): void => {
-        if (point !== at || passed++ < passes) return;
-        drain.abort(new CanceledError('SIGINT'));
-      };
-      try {
-        await move.run(goal, { drain: drain.signal, onPoint });
-      } catch (error) {
-        if (!(error instanceof CanceledError)) throw error;
-        stopped += 1;
+test.each(byDay(POINTS, { every: 3, from: 1 }))(
+  'stop at "%s" -> the run ends cleanly, and the next one resumes',
+  async (at) => {
+    await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
+    await move.put(...first);
+    let stopped = 0;
+    const runStopping = async (goal: 'copy' | 'catch-up'): Promise<void> => {
+      for (let passes = 0; passes < 3; passes += 1) {
+        const drain = new AbortController();
+        let passed = 0;
+        const onPoint = (point: CrashPoint): void => {
+          if (point !== at || passed++ < passes) return;
+          drain.abort(new CanceledError('SIGINT'));
+        };
+        try {
+          await move.run(goal, { drain: drain.signal, onPoint });
+        } catch (error) {
+          if (!(error instanceof CanceledError)) throw error;
+          stopped += 1;
+        }
+        expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
       }
-      expect(move.ledger(({ units }) => units.unsettled())).toEqual([]);
-    }
-    await move.run(goal);
-  };
-  await runStopping('copy');
-  await move.put(...then);
-  for (const id of ['o3', 'o4']) await move.source.item(id, 'a').delete();
-  await runStopping('catch-up');
-  expect(stopped).toBeGreaterThan(0);
-  expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
-  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-});
+      await move.run(goal);
+    };
+    await runStopping('copy');
+    await move.put(...then);
+    for (const id of ['o3', 'o4']) await move.source.item(id, 'a').delete();
+    await runStopping('catch-up');
+    expect(stopped).toBeGreaterThan(0);
+    expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  },
+);

@@ -5,13 +5,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { envOf } from '../../helpers/migration/typed.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
 import { cars, feeds, NOW, orders, posts, tenants, type Item } from '../../unit/plan/verdict/literature.ts';
 
 const COUNT = 1200;
-const SEEDS = [11, 12] as const;
+const SEEDS = byDay([11, 12], { every: 2 });
 
 let move: Move;
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { MigrationProcess } from '../../faults/harness/migration/process.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { figuresOf, planPass, type PassOrder } from '../../helpers/plan/plan-pass.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
@@ -72,31 +73,34 @@ describe('plan: the pass over the source', () => {
     expect(figuresOf(measured)).toEqual(truth);
   });
 
-  test.each([1, 5, 11])('killed after page %i -> resumes, and finds the same', async (killAfter) => {
-    const { move, order } = await filled(300);
-    await using _ = move;
-    const truth = figuresOf(await planPass({ ...order, path: `${order.path}-other` }));
-    const child: PlanOrder = { ...order, killAfter };
-    await using killed = new MigrationProcess(
-      new URL('../../helpers/process/plan-child.ts', import.meta.url),
-      child,
-      `${move.ledgerPath}.log`,
-    );
-    expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
-    const said: string[] = [];
-    let pages = 0;
-    const measured = await planPass({
-      ...order,
-      say: (text) => said.push(text),
-      onProgress: () => (pages += 1),
-    });
-    expect(said).toEqual([expect.stringMatching(/^resuming the plan started at /)]);
-    expect(figuresOf(measured)).toEqual(truth);
-    // 15 pages and the end of the feed; the page that was in flight may be read again.
-    expect(pages).toBeLessThanOrEqual(16 - killAfter + 1);
-  });
+  test.each(byDay([1, 5, 11], { every: 3, from: 1 }))(
+    'killed after page %i -> resumes, and finds the same',
+    async (killAfter) => {
+      const { move, order } = await filled(300);
+      await using _ = move;
+      const truth = figuresOf(await planPass({ ...order, path: `${order.path}-other` }));
+      const child: PlanOrder = { ...order, killAfter };
+      await using killed = new MigrationProcess(
+        new URL('../../helpers/process/plan-child.ts', import.meta.url),
+        child,
+        `${move.ledgerPath}.log`,
+      );
+      expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
+      const said: string[] = [];
+      let pages = 0;
+      const measured = await planPass({
+        ...order,
+        say: (text) => said.push(text),
+        onProgress: () => (pages += 1),
+      });
+      expect(said).toEqual([expect.stringMatching(/^resuming the plan started at /)]);
+      expect(figuresOf(measured)).toEqual(truth);
+      // 15 pages and the end of the feed; the page that was in flight may be read again.
+      expect(pages).toBeLessThanOrEqual(16 - killAfter + 1);
+    },
+  );
 
-  test.each([2, 6])(
+  test.each(byDay([2, 6], { every: 2, from: 1 }))(
     'a sample is killed after page %i -> resumes at the same positions',
     async (killAfter) => {
       const { move, order } = await filled(1200);

@@ -11,11 +11,12 @@ import { ContainerRequests } from '../../../src/cosmos/transport/container-reque
 import { replyScan } from '../../../src/documents/page-scan.ts';
 import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
 import { bodyOf } from '../../helpers/emulator/container-requests.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { DEVIATION_ROWS } from '../../helpers/migration/deviations.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { cosmig } from '../../helpers/migration/typed.ts';
 
-test.concurrent.each(Object.keys(DEVIATION_ROWS) as Deviation[])(
+test.concurrent.each(byDay(Object.keys(DEVIATION_ROWS) as Deviation[], { every: 2 }))(
   '%s -> as docs/internals/probes.md says',
   async (deviation) => {
     const row = DEVIATION_ROWS[deviation];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RESERVATION_ID } from '../../../src/preflight/reservation.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
+import { byDay } from '../../helpers/generated.ts';
 import type { Ran } from '../../helpers/run-cosmig.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
@@ -26,7 +27,7 @@ function crashAt(wanted: CrashPoint): (point: CrashPoint) => void {
 }
 
 describe('the reservation of the target', () => {
-  test.each(['anchored', 'page-read', 'intended', 'committed'] as const)(
+  test.each(byDay(['anchored', 'page-read', 'intended', 'committed'] as const, { every: 2 }))(
     'another copy has come as far as "%s", and crashed -> refused; the first one continues',
     async (point) => {
       await using move = await Move.open();
@@ -178,7 +179,7 @@ function copy(move: Move, ledger: string): CosmigProcess {
 const pause = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 describe('two processes', () => {
-  test.each([0, 40, 250])(
+  test.each(byDay([0, 40, 250], { every: 3, from: 1 }))(
     'the second starts %d ms after the first -> one copies, and the other is refused',
     async (offsetMs) => {
       await using move = await Move.open();
@@ -198,7 +199,7 @@ describe('two processes', () => {
     },
   );
 
-  test.each([500, 900])(
+  test.each(byDay([500, 900], { every: 2 }))(
     'the first is killed after %d ms, and both start again -> one copies, and the other is refused',
     async (killedMs) => {
       await using move = await Move.open();

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { NETWORK_TROUBLES, RoughNetwork, type NetworkPlan } from '../../helpers/emulator/rough-network.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { expectSame, orders, write } from '../../helpers/migration/tapped.ts';
 import { within } from '../../helpers/wait.ts';
@@ -37,7 +38,7 @@ async function migrate(plan: NetworkPlan, documents: number): Promise<RoughNetwo
   return network.struck;
 }
 
-test.concurrent.each(NETWORK_TROUBLES)(
+test.concurrent.each(byDay(NETWORK_TROUBLES, { every: 3 }))(
   'network: %s -> everything arrives once',
   async (trouble) => {
     const struck = await migrate({ [trouble]: trouble === 'refuse' ? 0.3 : 0.08 }, FEWER);

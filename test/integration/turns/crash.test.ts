@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { whenAborted } from '../../../src/lib/abort.ts';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { readTurns } from '../../../src/state/turns/chain.ts';
+import { byDay } from '../../helpers/generated.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig } from '../../helpers/migration/typed.ts';
 import { Turns } from '../../helpers/migration/turns.ts';
@@ -43,7 +44,16 @@ async function change({ target }: Move): Promise<void> {
   for (let id = 100; id < 110; id += 1) await target.items.create(order(id));
 }
 
-test.each(['map-page', 'index-step', 'page-read', 'intended', 'outcomes-known', 'moved', 'removed'] as const)(
+const POINTS = [
+  'map-page',
+  'index-step',
+  'page-read',
+  'intended',
+  'outcomes-known',
+  'moved',
+  'removed',
+] as const;
+test.each(byDay(POINTS, { every: 3 }))(
   'turns: a crash at "%s" in the reverse stream -> the next run completes it',
   async (point) => {
     const { move, turns } = await cutOver();
