@@ -4,7 +4,6 @@
  */
 import { NotReadyError } from '../../lib/errors.ts';
 import { pluralize } from '../../lib/counting.ts';
-import { leadsBack } from '../../spec/turns/settings-of-turn.ts';
 import type { ProofBasis, Repaired } from '../../state/journal.ts';
 import type { Suspect } from '../letters/repair.ts';
 import type { RunContext } from '../context.ts';
@@ -107,12 +106,7 @@ export class Attempt {
     // With --on-abort, that command lets the writers resume; if it fails, a message of its own says so.
     const { onAbort } = this.options;
     const before = onAbort === null ? 'let the application write to the source again; ' : '';
-    const { turn } = this.context.spec;
-    const late =
-      turn !== undefined && leadsBack(turn.number)
-        ? 'the rollback did not finish in time'
-        : 'the cutover did not finish in time';
-    return new NotReadyError(late, {
+    return new NotReadyError('the cutover did not finish in time', {
       why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}${waiting}; the source stays in use`,
       hint: `${before}before the next try ${next}`,
     });

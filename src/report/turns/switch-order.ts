@@ -3,6 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import { loadLedgerPath, loadSpec, type LedgerOptions, type SpecInput } from '../../spec/load.ts';
 import { operatorHooks } from '../../workflows/hooks.ts';
+import { swapWords } from '../../spec/turns/swapped-sides.ts';
 import type { CutoverOrder } from '../../workflows/cutover.ts';
 import { newestTurn, type Direction } from './in-turn.ts';
 
@@ -46,8 +47,12 @@ export async function switchOrder(
   }
   // The hooks get the names of the migration: source and target are never swapped there.
   const { spec } = loadSpec({ options, env, clock });
+  const hooks = operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out });
+  const { onAbort: resume } = hooks;
   return {
-    ...operatorHooks({ onFence, onCommit, onAbort }, { spec, env, out }),
+    ...hooks,
+    // The engine gives the reason in its own words, in which a rollback is a cutover from the source.
+    onAbort: resume === null ? null : async (why) => resume(direction === 'back' ? swapWords(why) : why),
     ...(saysNothing ? { stopWriters: async () => Promise.reject(writersUnknown(command)) } : {}),
     deadlineMs,
     quietMs,

@@ -42,7 +42,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
  * or one of the two words.
  */
 const TOKENS =
-  /(?<=cosmig\s+)(?:verify --reverse|copy|tail|cutover|verify|reverse|rollback)(?![a-z-])|cutover(?= was interrupted)|"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
+  /(?<=cosmig\s+)(?:verify --reverse|copy|tail|cutover|verify|reverse|rollback)(?![a-z-])|cutover(?= (?:was interrupted|did not finish))|"(?:[^"\\]|\\.)*"|\S*\/\S*|(?<![A-Za-z])(?:source|target)(?=s?(?![A-Za-z]))/gi;
 
 /** Returns a text for people in which the two words are swapped. */
 export function swapWords(text: string): string {

@@ -73,7 +73,7 @@ test('turns: a crash right after the commit of a rollback -> the next one does w
   await change(move);
   await turns.run(1, 'catch-up');
   const never = { stopWriters: whenAborted, deadlineMs: 100 };
-  await expect(turns.cutOver(1, never)).rejects.toThrow('the rollback did not finish in time');
+  await expect(turns.cutOver(1, never)).rejects.toThrow('the cutover did not finish in time');
   await expect(turns.cutOver(1, {}, crashAt('cut-over'))).rejects.toThrow(Crash);
   const calls: string[] = [];
   await turns.cutOver(1, { onCommit: async () => void calls.push('switched') });

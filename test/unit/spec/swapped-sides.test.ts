@@ -17,6 +17,7 @@ test.each([
     'a rollback was interrupted, and writers may still be stopped: run cosmig rollback again',
   ],
   ['the last cutover was interrupted', 'the last rollback was interrupted'],
+  ['the cutover did not finish in time', 'the rollback did not finish in time'],
   ['give --source-ru or COSMIG_TARGET_KEY', 'give --target-ru or COSMIG_SOURCE_KEY'],
   ['the sources of "source" in shop/target', 'the targets of "source" in shop/target'],
   ['resources and retargeting', 'resources and retargeting'],

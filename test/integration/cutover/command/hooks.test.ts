@@ -4,6 +4,8 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Reporter } from '../../../../src/cli/command.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { switchOrder } from '../../../../src/report/turns/switch-order.ts';
 import { operatorHooks, runHook } from '../../../../src/workflows/hooks.ts';
 import { until } from '../../../helpers/wait.ts';
 import { built } from '../../../helpers/process/built.ts';
@@ -52,6 +54,38 @@ test('hook: its environment -> no secret of cosmig, everything else', async () =
   expect(said).toContain('COSMIG_SOURCE=shop/orders');
   expect(said.join('\n')).not.toContain('hidden');
 });
+
+test.each([
+  ['cutover', 'forth', 'the cutover did not finish in time; the source stays in use'],
+  ['rollback', 'back', 'the rollback did not finish in time; the target stays in use'],
+] as const)(
+  'hook: COSMIG_REASON of a %s -> in the words of its direction',
+  async (command, direction, reason) => {
+    const options = {
+      config: [],
+      ledger: [],
+      source: ['shop/orders'],
+      target: ['shop/by-tenant'],
+      partitionKey: ['/tenantId'],
+      writersStopped: true,
+      onFence: undefined,
+      onCommit: undefined,
+      onAbort: 'echo "$COSMIG_REASON"',
+      deadline: 2,
+      quietFor: 1,
+    };
+    const env = {
+      PATH: process.env['PATH'],
+      COSMIG_SOURCE_CONNECTION_STRING: 'AccountEndpoint=https://a.example/;AccountKey=a2V5;',
+    };
+    const order = await switchOrder(
+      { options, env, clock: systemClock, out },
+      { command, direction, watchMs: 0 },
+    );
+    await order.onAbort?.('the cutover did not finish in time; the source stays in use');
+    expect(said).toEqual([reason]);
+  },
+);
 
 test('hook: leaves a process in the background -> counts as ended', async () => {
   await runHook({ flag: '--on-commit', command: 'sleep 600 & echo $!', env: process.env }, { out });
