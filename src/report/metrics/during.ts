@@ -23,7 +23,9 @@ export async function withMetrics<T>(
 ): Promise<T> {
   const { clock, log } = context;
   const { spec } = loadSpec(context);
-  const { metricsFile, ledger } = spec;
+  const { metricsFile } = spec;
+  // The newest turn is found from the ledger of the first, as for the live page.
+  const { ledger } = loadSpec({ ...context, turn: undefined }).spec;
   const about = { version: readVersion(), migration: migrationName(spec) };
   return withTelemetry({ ledger, clock, log, ...about }, async () =>
     metricsFile === null ? body() : withFile({ metricsFile, ledger, command, about, clock, log }, body),
@@ -43,9 +45,9 @@ export async function withTelemetry<T>(
   const { registeredProvider, withOpenTelemetry } = await import('./open-telemetry.ts');
   const provider = registeredProvider();
   if (provider === null) return body();
-  const { readFacts } = await import('../watch/facts.ts');
+  const { readNewestFacts } = await import('../watch/newest-turn.ts');
   const { metricsIn } = await import('./metrics.ts');
-  const read = (): readonly Metric[] => metricsIn(readFacts(ledger, clock.now()), about);
+  const read = (): readonly Metric[] => metricsIn(readNewestFacts(ledger, clock.now()), about);
   return withOpenTelemetry({ provider, read, clock, warn: (text) => log.warn(text) }, body);
 }
 
@@ -61,7 +63,7 @@ async function withFile<T>(
   body: () => Promise<T>,
 ): Promise<T> {
   // Loaded on demand, since --help needs no database.
-  const { readFacts } = await import('../watch/facts.ts');
+  const { readNewestFacts } = await import('../watch/newest-turn.ts');
   const { metricsOf } = await import('./metrics.ts');
   const { MetricsFile } = await import('./metrics-file.ts');
   const file = new MetricsFile(metricsFile, log);
@@ -70,7 +72,7 @@ async function withFile<T>(
     const atMs = clock.now();
     const end = exitCode === undefined ? null : { atMs, exitCode };
     file.write(() =>
-      metricsOf(readFacts(ledger, atMs), {
+      metricsOf(readNewestFacts(ledger, atMs), {
         ...about,
         format: 'prometheus',
         command: { command, beganMs, end },

@@ -237,6 +237,11 @@ function migrationMetrics(facts: MigrationFacts): Metric[] {
       'Whether deletes may have been missed, which a full comparison finds.',
       one(status.ranges.some(({ sweepPending }) => sweepPending) ? 1 : 0),
     ),
+    gauge(
+      'way_back_unsafe',
+      'Whether it is not safe to switch to the container that is kept: NOT SAFE in cosmig status.',
+      one(status.wayBack?.state === 'rollback-unsafe' ? 1 : 0),
+    ),
     gauge('verifying', 'Whether a comparison is running.', one(status.verifying ? 1 : 0)),
     gauge('verify_documents_read', 'Documents that a running comparison has read.', [
       [{ ...name, side: 'source' }, comparing?.source ?? null],

@@ -1,5 +1,6 @@
 /** After a cutover a process that was not stopped writes to the source: what it wrote is named, and never replaced. */
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { cosmig, typed } from '../../helpers/migration/typed.ts';
@@ -199,11 +200,16 @@ test('strangers: a write that no change of the target concerns -> found by the r
   const turns = await cutOver(move);
   await change(move);
   await turns.run(1, 'catch-up');
-  expect((await cosmig(move, 'verify', '--reverse')).code).toBe(0);
+  const figures = join(dirname(move.ledgerPath), 'orders.prom');
+  const verifyReverse = ['verify', '--reverse', '--metrics-file', figures];
+  expect((await cosmig(move, ...verifyReverse)).code).toBe(0);
+  expect(readFileSync(figures, 'utf8')).toMatch(/^cosmig_way_back_unsafe\{.*\} 0$/m);
   await move.source.item('untouched', 'c').replace(strange('untouched'));
   await turns.run(1, 'catch-up');
   expect(foundIn(turns)).toEqual(['written "untouched"']);
-  const page = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' }).parts();
+  const live = new LivePage(move.ledgerPath, { clock: systemClock, version: '1' });
+  expect(live.metrics('openmetrics')).toMatch(/^cosmig_way_back_unsafe\{.*\} 1$/m);
+  const page = live.parts();
   expect(page['now']).toMatch(/class="headline wait"><h1>No run since .*; a return is not safe</);
   expect(page['back']).toMatch(/Not safe: another process has written to the source: .*untouched/);
   expect(page['back']).toContain('After a clean cosmig verify --reverse --repair it is safe again.');
@@ -216,7 +222,8 @@ test('strangers: a write that no change of the target concerns -> found by the r
   ]);
   expect(rollback.stderr).not.toContain('the writers are stopped');
   // A comparison finds the difference, and its proof is void: both know who has made it, and what a repair replaces.
-  const verify = await cosmig(move, 'verify', '--reverse');
+  const verify = await cosmig(move, ...verifyReverse);
+  expect(readFileSync(figures, 'utf8')).toMatch(/^cosmig_way_back_unsafe\{.*\} 1$/m);
   expect([verify.code, verify.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
     4,
     expect.stringMatching(
