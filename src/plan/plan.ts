@@ -19,9 +19,10 @@ import type { Random } from '../lib/random.ts';
 import { deletesFor } from '../preflight/delete-mode.ts';
 import { createRu } from '../preflight/estimate.ts';
 import { INSPECTION_LIMITS, rateOf, sampleSize } from '../preflight/inspect.ts';
+import { missingContainer } from '../preflight/missing-container.ts';
+import { SOURCE_HINT } from '../preflight/refusals.ts';
 import { takeSamples } from '../preflight/sample.ts';
 import type { ContainerName } from '../spec/input/values.ts';
-import { containerMissing } from '../spec/refusals.ts';
 import type { PlanSpec } from '../spec/migration-spec.ts';
 import {
   currentCandidate,
@@ -92,10 +93,10 @@ export async function makePlan(parts: PlanParts): Promise<PlanResult> {
   const call = { signal, patience: new Patience({ clock, random, onWait, limits: INSPECTION_LIMITS }) };
   const facts = await readContainer(account, spec.source, call);
   if (facts === undefined)
-    throw containerMissing(`source container ${spec.source.database}/${spec.source.container}`, {
-      why: 'the account has no container of this name',
-      hint: 'check the names and the endpoint',
-    });
+    throw await missingContainer(
+      { side: 'source', account, address: spec.source, hint: SOURCE_HINT, hasBegun: false },
+      call,
+    );
   try {
     return await planFor(parts, { account, facts, call, onWait });
   } catch (error) {

@@ -4,13 +4,13 @@ import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { listContainers } from '../cosmos/container/inspect.ts';
 import { CosmigError, InternalError, type NotReadyError } from '../lib/errors.ts';
 import { nearest } from '../lib/nearest.ts';
-import type { ContainerAddress } from '../spec/migration-spec.ts';
+import type { ContainerName } from '../spec/input/values.ts';
 import { containerMissing } from '../spec/refusals.ts';
 
 export interface MissingParts {
   readonly side: 'source' | 'target';
   readonly account: Account;
-  readonly address: ContainerAddress;
+  readonly address: ContainerName;
   readonly hint: string;
   /** Whether a migration has begun with the container: then it was there, and no other one will do. */
   readonly hasBegun: boolean;

@@ -200,7 +200,14 @@ test('the container is deleted and created again -> no figure of either, and the
   expect(again.stderr).toMatch(/was of another container/);
 });
 
-test('no container of this name -> exit code 3 at once', async () => {
+test('no container of this name -> exit code 3 at once, with the name that was probably meant', async () => {
+  const near = await runCosmig(['plan', '--source', 'shop/ordesr'], { env: envOf(move), clock: systemClock });
+  expect([near.code, near.stderr]).toEqual([
+    3,
+    expect.stringMatching(
+      /^cosmig: there is no source container shop\/ordesr\n.*\n {2}now {2}did you mean shop\/orders\?/m,
+    ),
+  ]);
   await move.source.delete();
   const ran = await plan();
   expect([ran.code, ran.stderr]).toEqual([3, expect.stringMatching(/shop\/orders/)]);
