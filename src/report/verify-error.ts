@@ -59,11 +59,11 @@ export function errorForVerdict(
   const replicator = findReplicator();
   if (equal === null) {
     return new NotReadyError('it is not proven that source and target are equal', {
-      why: describeInFlight(verdict),
+      why: describeOpen(verdict, replicator),
       hint: NOT_PROVEN[replicator],
     });
   }
-  const rest = inFlight > 0 ? describeInFlight(verdict) : 'no document was in flight';
+  const rest = inFlight > 0 ? describeOpen(verdict, replicator, 'other ') : 'no document was in flight';
   return new MismatchError(`${pluralize(totalOf(differences), 'difference')} between source and target`, {
     why: `${describeDifferences(differences)}; each was checked twice, and ${rest}`,
     hint:
@@ -73,13 +73,25 @@ export function errorForVerdict(
   });
 }
 
+/** Whether the changes of the source still reach the target. After the commit they do not. */
+function replicates(replicator: Replicator): replicator is 'tail' | 'repair' {
+  return replicator === 'tail' || replicator === 'repair';
+}
+
+/** Returns which documents the comparison could not decide on. `other`: after it has named differences. */
+function describeOpen(verdict: Verdict, replicator: Replicator, other: 'other ' | '' = ''): string {
+  if (replicates(replicator)) return describeInFlight(verdict);
+  const { inFlight } = verdict;
+  return `${pluralize(inFlight, `${other}document`)} ${inFlight === 1 ? 'differs' : 'differ'}, and since the commit nothing replicates what is written to the source`;
+}
+
 function repairHint(
   { differences }: Verdict,
   replicator: Replicator,
   findWrites: () => readonly SourceChange[],
 ): string {
   const named = 'see the documents named above (--report FILE lists all of them)';
-  if (replicator !== 'tail' && replicator !== 'repair') return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
+  if (!replicates(replicator)) return `${named}: ${SINCE}; ${OTHER_WAY[replicator]}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const writes = findWrites();
   if (writes.length > 0)

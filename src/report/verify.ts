@@ -66,17 +66,23 @@ function closedRows({ closedLetters }: Verdict): TextRow[] {
 /**
  * Returns to which moment the numbers of documents belong, as the end of a sentence; empty: to that of the verdict.
  * Documents that were checked again one by one since are not counted again, so both sides may be equal although the
- * numbers differ. A comparison that is resumed may have read both sides long ago.
+ * numbers differ. A comparison that is resumed, or that checks what was repaired, may have read both sides long ago; each
+ * side then has a number of its own moment, since a side is not read at once.
  */
-function whenRead({ equal, source, target, details }: Verdict): string {
-  const { beganAtMs, isResumed = false, lookedAtAgain = 0 } = details;
+function whenRead(verdict: Verdict): string {
+  const { beganAtMs, isResumed = false, lookedAtAgain = 0 } = verdict.details;
   if (lookedAtAgain === 0) return '';
-  if (isResumed) return ` at ${formatTime(beganAtMs)}, when it was read`;
-  return equal !== false && source.count !== target.count ? ' when it was read' : '';
+  if (isResumed) return `, read from ${formatTime(beganAtMs)} on`;
+  return areNumbersOlder(verdict) ? ' when it was read' : '';
 }
 
-/** Returns the result as text for people. */
-export function verifyText(verdict: Verdict): string {
+/** Whether the numbers of both sides differ and the verdict does not, since it has looked at documents again. */
+function areNumbersOlder({ equal, source, target, details: { lookedAtAgain = 0 } }: Verdict): boolean {
+  return lookedAtAgain > 0 && equal !== false && source.count !== target.count;
+}
+
+/** Returns the result as text for people. `isCommitted`: nothing replicates the source any longer. */
+export function verifyText(verdict: Verdict, isCommitted = false): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, samples } = verdict;
   const { ranges, lookedAtAgain: rechecked = 0 } = verdict.details;
   const isCount = level === 'count';
@@ -99,7 +105,7 @@ export function verifyText(verdict: Verdict): string {
     rows.push(
       ...wrapRow([
         'rechecked',
-        `${pluralize(rechecked, 'document')} one by one: what changed meanwhile or seemed to differ`,
+        `${pluralize(rechecked, 'document')} one by one after both sides were read: what had changed or seemed to differ${areNumbersOlder(verdict) ? '; the numbers of source and target are from before that' : ''}`,
       ]),
     );
   if (verdict.longIntegers !== undefined) {
@@ -107,7 +113,8 @@ export function verifyText(verdict: Verdict): string {
     const counts = `${pluralize(here, 'document')} in the source, ${formatCount(there)} in the target`;
     rows.push(...wrapRow(['long integers', `${counts}: integers beyond 2^53, which the service may round`]));
   }
-  if (inFlight > 0) rows.push(...wrapRow(['in flight', inFlightText(verdict)]));
+  if (inFlight > 0)
+    rows.push(...wrapRow([isCommitted ? 'not replicated' : 'in flight', inFlightText(verdict)]));
   if (letters.open + letters.discarded > 0) rows.push(...wrapRow(['dead letters', lettersText(verdict)]));
   for (const { setting, source: one, target: other } of settings) {
     const [here, there] = elideCommonPrefix(one, other);

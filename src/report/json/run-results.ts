@@ -148,7 +148,7 @@ const LATE_WRITE = is.object({
 
 const CUTOVER = {
   committedAt: is.time(),
-  stoppedMs: is.number('for how long writers were stopped'),
+  stoppedMs: is.number('for how long writers were stopped, up to the commit'),
   proof: is.nullable(
     is.object({
       compared: is.oneOf(
@@ -206,7 +206,7 @@ export const VERIFY_RESULT = is.object({
   source: is.object({ count: is.whole() }),
   target: is.object({ count: is.whole() }),
   countsAt: is.time(
-    'when both sides were read: source.count and target.count are of that time. A comparison that was resumed may have read them long ago',
+    'from when on both sides were read: each count is of its own pass. A comparison that was resumed may have read them long ago',
   ),
   rechecked: is.whole(
     'documents that were looked at one by one since, because they have changed or seemed to differ. The verdict includes them; the counts are not changed by them',

@@ -148,7 +148,7 @@ async function runIt(
   };
   const unequal = errorForVerdict(verdict, findReplicator, findWrites);
   const error = errorOfRun(unequal, reportError, (text) => out.note(text));
-  const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
+  const result = { json: verifyJson(verdict, error), text: verifyText(verdict, isCommitted) };
   // An error says itself what to do.
   return resultOrThrow(
     error === undefined ? { ...result, ...(await nextStep(context)) } : result,

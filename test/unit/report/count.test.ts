@@ -86,6 +86,28 @@ test('documents that were compared again -> no line is wider than a terminal of 
   expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
 });
 
+test.each([
+  [66_000, 'one by one after both sides were read: what had changed or seemed to differ'],
+  [
+    66_003,
+    'one by one after both sides were read: what had changed or seemed to differ; the numbers of source and target are from before that',
+  ],
+])(
+  'verify text: %d documents of 66,000 equal after a repair -> says which numbers are older',
+  (count, row) => {
+    const details = { ...VERDICT.details, lookedAtAgain: 3, isResumed: true };
+    const text = verifyText({ ...VERDICT, level: 'digest', source: { count }, details });
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(`rechecked 3 documents ${row} dead letters`);
+    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  },
+);
+
+test('verify text: after the commit -> what differs is not called in flight', () => {
+  const verdict = { ...VERDICT, level: 'digest', equal: null, inFlight: 2 } as const;
+  expect(verifyText(verdict)).toMatch(/^in flight +2 documents$/m);
+  expect(verifyText(verdict, true)).toMatch(/^not replicated +2 documents$/m);
+});
+
 test('verify text: documents written while both sides were read -> says of which moment unequal numbers are', () => {
   const digest = { ...VERDICT, level: 'digest' } as const;
   const rowsOf = (known: Partial<Verdict>, isResumed = false): string[] => {
@@ -102,7 +124,9 @@ test('verify text: documents written while both sides were read -> says of which
     'source               66,003 documents',
     'target               66,000 documents',
   ]);
-  const resumed = rowsOf({ source: { count: 66_000 } }, true);
-  expect(resumed[0]).toBe(`source               66,000 documents at 1970-01-01 00:00:00Z, ${read}`);
-  expect(resumed[1]).toBe(`target               66,000 documents at 1970-01-01 00:00:00Z, ${read}`);
+  const from = 'read from 1970-01-01 00:00:00Z on';
+  expect(rowsOf({}, true)).toEqual([
+    `source               66,003 documents, ${from}`,
+    `target               66,000 documents, ${from}`,
+  ]);
 });

@@ -19,6 +19,21 @@ test('verify error: differences after the commit -> points to the other directio
   }
 });
 
+test.each(['reverse', 'none', 'none, long since'] as const)(
+  'verify error: undecided documents, %s replicates -> not called in flight',
+  (replicator) => {
+    const verdict = { ...VERDICT, level: 'digest', inFlight: 2, waitsFor: 'changes' } as const;
+    const since = 'since the commit nothing replicates what is written to the source';
+    expect(errorForVerdict({ ...verdict, equal: null, inFlight: 1 }, () => replicator)?.why).toBe(
+      `1 document differs, and ${since}`,
+    );
+    const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
+    expect(errorForVerdict({ ...verdict, equal: false, differences }, () => replicator)?.why).toBe(
+      `1 missing; each was checked twice, and 2 other documents differ, and ${since}`,
+    );
+  },
+);
+
 test.each([
   { inFlight: 0, waitsFor: null, rest: 'no document was in flight' },
   {

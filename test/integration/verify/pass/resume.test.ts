@@ -106,9 +106,9 @@ test('verify: not proven, then the tail arrives -> equal; the numbers are those 
   const verdict = await verifyMove(move);
   expect(verdict).toMatchObject({ equal: true, ...counts, details: { isResumed: true, lookedAtAgain: 23 } });
   expect(verifyJson(verdict)).toMatchObject({ countsAt: isoTime(verdict.details.beganAtMs), rechecked: 23 });
-  const at = String.raw`at \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, when it was read`;
+  const at = String.raw`read from \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ on`;
   expect(verifyText(verdict)).toMatch(
-    new RegExp(`^source +43 documents ${at}\ntarget +20 documents ${at}\n`, 'm'),
+    new RegExp(`^source +43 documents, ${at}\ntarget +20 documents, ${at}\n`, 'm'),
   );
   const again = await verifyMove(move);
   expect(again).toMatchObject({ equal: true, source: { count: 43 }, target: { count: 43 } });
