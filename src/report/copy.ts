@@ -5,6 +5,7 @@ import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { errorJson, formatDuration, formatRu, longIntegerRows, table, type TextRow } from './format.ts';
 import type { RunResult } from './json/run-results.ts';
+import { phaseOfEnded } from './status/status.ts';
 
 /** Returns the result for `--json`. Its names are part of the public contract. */
 export function runJson(
@@ -20,12 +21,6 @@ export function runJson(
   error?: CosmigError,
 ): RunResult {
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };
-}
-
-/** Returns a phase in the words for a run that has ended: nothing tails any longer. */
-function phaseOfEnded(phase: RunSnapshot['phase'], isBack: boolean): string {
-  if (phase !== 'tailing') return phase;
-  return isBack ? 'on the way back' : 'copied';
 }
 
 /** Returns the result of a retry of dead letters as text for people: it reads no range of the source. */
@@ -55,7 +50,7 @@ export function runText(snapshot: RunSnapshot, isBack: boolean): string {
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: TextRow[] = [
     ['migration', migration],
-    ['phase', phaseOfEnded(phase, isBack)],
+    ['phase', phaseOfEnded(phase, { isBack, isCopy: goal === 'copy' })],
     ...(adoption === undefined ? [] : ([['found', describeAdoption(adoption)]] as const)),
     ['read', formatCount(documents.read)],
     ['written', formatCount(documents.written)],

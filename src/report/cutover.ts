@@ -60,7 +60,7 @@ export function cutoverText({
   const proven = shown === null ? [] : wrapRow(['proof', basisText(shown)]);
   const fixed = repaired.documents === 0 ? [] : wrapRow(['repaired', repairedText(repaired)]);
   return table([
-    ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],
+    ['committed', `${formatTime(committedAtMs)}, after ${formatDuration(stoppedMs)} with writers stopped`],
     ...proven,
     ...fixed,
     // A setting may be JSON, which is easier to compare in one piece.

@@ -456,7 +456,7 @@ describe('status of a cutover', () => {
     ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [], proof: null }, at(11));
     ledger.close();
     const dead = unwrapped((await ask(path)).stdout);
-    expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
+    expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), after 8\.7 s with writers stopped$/m);
     expect(dead).toMatch(/^next +run cosmig cutover again with its --on-commit: that command has\s+not/m);
 
     const next = openLedger(path);
@@ -512,7 +512,7 @@ describe('status of a cutover', () => {
     writes('late write');
     ledger.close();
     const committed = unwrapped((await ask(path)).stdout);
-    expect(committed).toMatch(/^cutover +committed .*, writers were stopped for 8\.7 s$/m);
+    expect(committed).toMatch(/^cutover +committed .*, after 8\.7 s with writers stopped$/m);
     expect(committed).toMatch(/^LATE WRITES +not replicated: unknown id$/m);
     expect(committed).toMatch(/^next +run cosmig cutover again with its --on-commit: that/m);
   });

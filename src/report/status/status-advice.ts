@@ -18,8 +18,7 @@ const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
 const IN_USE = 'nothing: the target is in use; ';
 const NOTHING_LEFT = `${IN_USE}keep the source for as long as you may need it`;
 /** In a turn whose way back was ended while it was in use, the container that is kept is its target. */
-const IN_USE_BACK = 'nothing: the source is in use; ';
-export const NOTHING_LEFT_BACK = `${IN_USE_BACK}${removal('target')}`;
+export const NOTHING_LEFT_BACK = removal('target');
 
 function removal(kept: 'source' | 'target'): string {
   return `when nothing reads the ${kept} any longer, delete it: it costs its throughput and storage until then`;
@@ -27,13 +26,12 @@ function removal(kept: 'source' | 'target'): string {
 
 /** Returns what to do next once cosmig finish has ended the way back. */
 export function afterFinish(next: string): string {
-  return next === NOTHING_LEFT ? `${IN_USE}${removal('source')}` : next;
+  return next === NOTHING_LEFT ? removal('source') : next;
 }
 
 /** Returns what to do next after a headline which says which container is in use. */
 export function withoutHeadline(next: string): string {
-  const headline = [IN_USE, IN_USE_BACK].find((one) => next.startsWith(one)) ?? '';
-  return next.slice(headline.length);
+  return next.startsWith(IN_USE) ? next.slice(IN_USE.length) : next;
 }
 
 export function adviseNext(status: Known, adoption: Overview['adoption'] = null): string {

@@ -52,11 +52,20 @@ export function renderStatus(status: Status, nowMs: number, isBack = false): str
 
 /** Nothing tails while no run works, and what is replicated on the way back is not the migration. */
 export function phaseText(status: Status, isBack = false): string {
-  const { phase, running } = status;
+  const { phase, running, lastRun } = status;
   if (hasEnded(status)) return 'finished';
+  if (running === null) return phaseOfEnded(phase, { isBack, isCopy: lastRun?.command === 'copy' });
+  return isBack && phase === 'tailing' ? 'replicating back' : phase;
+}
+
+/** Returns a phase in the words for a run that has ended: nothing tails any longer. */
+export function phaseOfEnded(
+  phase: Status['phase'],
+  { isBack, isCopy }: { readonly isBack: boolean; readonly isCopy: boolean },
+): string {
   if (phase !== 'tailing') return phase;
-  if (running === null) return isBack ? 'on the way back' : 'copied';
-  return isBack ? 'replicating back' : phase;
+  if (isBack) return 'replicating back, stopped';
+  return isCopy ? 'copied' : 'tailing, stopped';
 }
 
 /** The key is unknown on the way back until a run has seen the container to which it leads. */
@@ -197,7 +206,7 @@ function cutoverRows({ cutover }: Status, nowMs: number, name: 'cutover' | 'roll
       return [[name, `backed out ${ago(at, nowMs)}: ${why ?? 'reason unknown'}${stopped}`]];
     }
     case 'committed': {
-      const stopped = stoppedMs === null ? '' : `, writers were stopped for ${formatDuration(stoppedMs)}`;
+      const stopped = stoppedMs === null ? '' : `, after ${formatDuration(stoppedMs)} with writers stopped`;
       const ids = lateWrites.slice(0, LATE_WRITES_MAX).map((id) => (id === '' ? 'unknown id' : id));
       const more = lateWrites.length - ids.length;
       const others = more > 0 ? ` and ${formatCount(more)} more` : '';

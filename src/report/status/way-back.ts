@@ -21,6 +21,8 @@ import { catchUpOf, stopEstimateOf, type LastComparison } from './stop-estimate.
 type WayBackStatus = NonNullable<StatusResult['wayBack']>;
 
 const DAY_SECONDS = 86_400;
+/** What is left when no comparison can repair a way back. */
+const NO_SWITCH = 'without a new copy, the application cannot switch to the target';
 /** After less time, an average says nothing of a day. */
 const AVERAGE_MIN_MS = 3600_000;
 
@@ -192,7 +194,7 @@ export function wayBackRows(status: Status, nowMs: number, isBack = false): Text
       ? [
           [
             'NOT SAFE',
-            `${unsafe.join('; ')}; ${isRepairable ? 'cosmig verify --repair makes the target equal to the source, and then it is safe again' : 'there is no return without a new copy'}`,
+            `${unsafe.join('; ')}; ${isRepairable ? 'cosmig verify --repair makes the target equal to the source, and then it is safe again' : NO_SWITCH}`,
           ],
         ]
       : [];
@@ -254,7 +256,7 @@ function stopText({ stopEstimate, lastStopMs }: WayBackStatus, before: string): 
 
 /** Returns what makes a return safe again; null: nothing that the ledger knows of does. */
 function adviseUnsafe({ lost, byOthers, missed }: Unsafe, isRunning: boolean): string | null {
-  if (lost.length > 0) return 'cosmig finish --yes ends the way back: there is no return without a new copy';
+  if (lost.length > 0) return `cosmig finish --yes ends the way back: ${NO_SWITCH}`;
   if (byOthers.length + missed.length === 0) return null;
   return [
     ...(byOthers.length > 0
@@ -292,8 +294,8 @@ export function adviseWayBack(
   // The turn that has not begun is the one that is shown, or leads to the source of that one.
   const keeps =
     wayBack.leadsTo === 'target'
-      ? 'cosmig tail keeps the target up to date, so that you can return; cosmig finish gives that up'
-      : 'cosmig reverse keeps the source up to date, so that you can return; cosmig finish gives that up';
+      ? 'cosmig tail keeps the target up to date, so that cosmig cutover can switch to it again; cosmig finish gives that up'
+      : 'cosmig reverse keeps the source up to date, so that cosmig rollback can switch to it again; cosmig finish gives that up';
   // The run that has committed is still watching for late writes.
   if (phase === 'committed' && running !== null) return `wait for the run to finish; then ${keeps}`;
   return left === null ? keeps : `${left}; then ${keeps}`;

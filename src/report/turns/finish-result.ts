@@ -36,14 +36,14 @@ export function finishResult(spec: MigrationSpec, finished: Finished): Result {
 
 /** Returns the refusal to end a way back whose time is not over, which says what would end. */
 export function stillKept({ kept, keptUntilMs, pausedTtl }: OpenWayBack, nowMs: number): NotReadyError {
-  const commands = kept === 'source' ? ['reverse', 'rollback'] : ['tail', 'cutover'];
-  const ends = `cosmig finish ends that for good: cosmig ${commands.join(' and cosmig ')} are refused from then on, and to return to the ${kept} takes a new copy`;
+  const [keeps, switches] = kept === 'source' ? ['reverse', 'rollback'] : ['tail', 'cutover'];
+  const ends = `cosmig finish ends that for good: cosmig ${keeps} and cosmig ${switches} are refused from then on, and to use the ${kept} again takes a new copy`;
   const ttl =
     pausedTtl === null
       ? ''
       : `; the time to live of the ${kept} (${ttlText(pausedTtl)}) is restored, and what has expired meanwhile disappears there`;
   return new NotReadyError(
-    `the ${kept} is kept for a return until ${formatTime(keptUntilMs)}, which is in ${formatTimeLeft(keptUntilMs - nowMs)}`,
+    `the ${kept} is kept for cosmig ${switches} until ${formatTime(keptUntilMs)}, which is in ${formatTimeLeft(keptUntilMs - nowMs)}`,
     { why: ends + ttl, hint: 'run cosmig finish after that time, or add --yes to end the way back now' },
   );
 }

@@ -135,7 +135,7 @@ function committedHeadline(status: Status): Headline | null {
   if (hasEnded(status))
     return {
       title: 'Finished: the source is in use',
-      detail: asSentence(withoutHeadline(next)),
+      detail: asSentence(next),
       mood: 'good',
     };
   if (phase !== 'committed') return null;

@@ -128,7 +128,7 @@ export function requestsText(now: InFlightNow | undefined): string {
 function lag(facts: MigrationFacts): Markup {
   const { status, report, atMs } = facts;
   if (status.phase === 'committed' || hasEnded(status))
-    return figure('Lag', 'none', ['the source is no longer replicated']);
+    return figure('Lag', 'none', ['nothing is replicated now']);
   if (status.phase === 'new' || status.phase === 'copying')
     return figure('Lag', '–', [
       facts.leadsBack ? 'known when all documents are found' : 'known when the copy is complete',

@@ -95,7 +95,7 @@ test('way back: documents of the window cannot go back -> dead letters by name, 
     expect.stringContaining('2 documents are not in the source'),
   ]);
   expect(refused.stderr).toContain('the application would miss their documents in the source');
-  expect(refused.stdout).toMatch(/^phase +on the way back$/m);
+  expect(refused.stdout).toMatch(/^phase +replicating back, stopped$/m);
 
   for (const { id, tenantId } of full.slice(1)) await target.item(id, tenantId).delete();
   await target.item('long', 't').replace(order('long', 'short'));

@@ -77,7 +77,7 @@ test('strangers: documents of the source change before the target does -> dead l
 
   expect((await cosmig(move, 'finish', '--yes')).code).toBe(0);
   const next =
-    'nothing: the target is in use; when nothing reads the source any longer, delete it: it costs its throughput and storage until then';
+    'when nothing reads the source any longer, delete it: it costs its throughput and storage until then';
   const ended = (await typed(move, 'status')).stdout;
   expect(ended.replaceAll(/\s+/g, ' ')).toContain(`next ${next}`);
   expect(ended).not.toMatch(/^lag /m);
@@ -327,7 +327,9 @@ test('way back: the source is deleted and created again -> refused, and the stat
     expect.stringContaining('was deleted and created again'),
   ]);
   const { stdout } = await typed(move, 'status');
-  expect(stdout).toMatch(/^NOT SAFE +the source was deleted and created again; there is no/m);
+  const never = 'without a new copy, the application cannot switch to the source';
+  const words = stdout.replaceAll(/\s+/g, ' ');
+  expect(words).toContain(`NOT SAFE the source was deleted and created again; ${never}`);
   expect(stdout).toMatch(/^return now +would be refused/m);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('next cosmig finish --yes ends the way back:');
+  expect(words).toContain(`next cosmig finish --yes ends the way back: ${never}`);
 });

@@ -118,7 +118,7 @@ test('way back: the hook fails after times to live were changed -> the same comm
     3,
     '',
     expect.stringMatching(
-      /the target is kept for a return until [-\d]+ [\d:]+Z, which is in \d .*cosmig tail and cosmig cutover are refused from then on.*the time to live of the target \(7,?200 s.*add --yes/,
+      /the target is kept for cosmig cutover until [-\d]+ [\d:]+Z, which is in \d .*cosmig tail and cosmig cutover are refused from then on.*the time to live of the target \(7,?200 s.*add --yes/,
     ),
   ]);
   expect(await ttlOf(move, 'target')).toBeUndefined();

@@ -101,7 +101,7 @@ test('cutover command: --on-fence fails -> backs out, the source stays in use', 
     /cannot\n(?:.*\n)*.*backed out: the command of --on-fence failed; the source stays in use\nback\n/,
   );
   expect(stderr).toContain('why  it ended with exit code 7');
-  expect((await typed(move, 'status')).stdout).toMatch(/^phase +copied$/m);
+  expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing, stopped$/m);
 });
 
 test('cutover command: --on-commit fails -> says that the target is in use, and what to do, also when the next one cannot begin', async () => {

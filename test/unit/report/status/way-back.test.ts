@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { swapWords } from '../../../../src/spec/turns/swapped-sides.ts';
 import { adviseNext } from '../../../../src/report/status/status-advice.ts';
 import { adviseWayBack, wayBackOf, wayBackRows } from '../../../../src/report/status/way-back.ts';
 import type { Status } from '../../../../src/report/status/status-data.ts';
@@ -78,7 +79,13 @@ test('status: a cutover has something left to do after its commit -> that comes 
     running: Status['running'] = null,
   ): string | null =>
     adviseWayBack(wayBack, { phase: 'committed', running, cutover: { ...none, left } }, unsafe);
-  expect(next([])).toMatch(/^cosmig reverse keeps/);
+  const plain =
+    'cosmig reverse keeps the source up to date, so that cosmig rollback can switch to it again; cosmig finish gives that up';
+  expect(next([])).toBe(plain);
+  // After a rollback.
+  expect(swapWords(plain)).toBe(
+    'cosmig tail keeps the target up to date, so that cosmig cutover can switch to it again; cosmig finish gives that up',
+  );
   expect(next(['hook'])).toMatch(/^run cosmig cutover again with its --on-commit: .*; then cosmig reverse/);
   // The cutover is still watching for late writes.
   expect(next(['watch'], { pid: 1, since: null })).toMatch(
@@ -187,6 +194,12 @@ test.each<[what: string, known: Partial<Turned>, now: RegExp, next: RegExp]>([
     { unsafe: { ...SAFE, ranges: ['the last run could not use the ranges'] } },
     /^would be refused: NOT SAFE/,
     /; after that, cosmig status says whether a cosmig cutover should succeed$/,
+  ],
+  [
+    'changes are lost that no comparison finds -> which container can no longer be used',
+    { unsafe: { ...SAFE, lost: ['the container was created again'] } },
+    /^would be refused: NOT SAFE/,
+    /^cosmig finish --yes ends the way back: without a new copy, the application cannot switch to the target$/,
   ],
   [
     'all documents have to be compared, which takes longer than the writers may be stopped',

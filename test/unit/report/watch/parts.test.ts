@@ -138,6 +138,12 @@ describe('page', () => {
     const text = textIn(partsIn(readFacts(path, NOW_MS + 180_000))['work']);
     expect(text).toContain('Not replicating for 3 min since the last run');
     expect(text).not.toContain('Lag');
+    const again = openLedger(path);
+    again.migration.enter({ phase: 'committed', stoppedMs: 1, likeSource: [] } as never, NOW_MS);
+    again.close();
+    const committed = textIn(partsIn(readFacts(path, NOW_MS + 180_000))['work']);
+    // On the way back the same card is shown, and cosmig tail may resume after it.
+    expect(committed).toMatch(/Lag none nothing is replicated now/);
   });
 
   test('a cutover whose writers are stopped -> for how long, first of all, and its gate as passed', () => {
