@@ -59,6 +59,8 @@ export interface DispatcherParts<V> {
 export class RangeDispatcher<V> {
   readonly #parts: DispatcherParts<V>;
   readonly #queues = new Map<string, RangeQueue<V>>();
+  /** Queues on which `#pump` is called after this turn. */
+  #scheduled: RangeQueue<V>[] = [];
   #running: Running | undefined;
   #ended: Error | undefined;
   #draining = false;
@@ -175,10 +177,16 @@ export class RangeDispatcher<V> {
     // After an abort the group may have ended; it then accepts no new members.
     if (members === undefined || members.signal.aborted || queue.isScheduled) return;
     queue.isScheduled = true;
+    // One task is enough for all queues of a turn: a page may have documents for hundreds of ranges.
+    if (this.#scheduled.push(queue) > 1) return;
     members.start(async () => {
       await nextTurn();
-      queue.isScheduled = false;
-      this.#pump(queue);
+      const scheduled = this.#scheduled;
+      this.#scheduled = [];
+      for (const one of scheduled) {
+        one.isScheduled = false;
+        this.#pump(one);
+      }
     });
   }
 
