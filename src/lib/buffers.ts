@@ -12,6 +12,8 @@ export interface PoolLimits {
   readonly idleBytesMax: number;
 }
 
+const NOTHING = { length: 0 };
+
 export class BufferPool {
   readonly #limits: PoolLimits;
   readonly #idle: Buffer[] = [];
@@ -23,14 +25,23 @@ export class BufferPool {
 
   /** Lends a buffer of at least `sizeBytes`, with arbitrary contents. */
   lend(sizeBytes: number): Buffer {
-    const fitting = this.#idle.findLastIndex((buffer) => buffer.length >= sizeBytes);
-    const [idle] = fitting < 0 ? [] : this.#idle.splice(fitting, 1);
-    if (idle !== undefined) {
-      this.#idleBytes -= idle.length;
-      return idle;
-    }
     const { stepBytes } = this.#limits;
-    return Buffer.allocUnsafeSlow(Math.ceil(Math.max(sizeBytes, 1) / stepBytes) * stepBytes);
+    const bytes = Math.ceil(Math.max(sizeBytes, 1) / stepBytes) * stepBytes;
+    const smallest = this.#smallest(bytes);
+    const [idle] = smallest < 0 ? [] : this.#idle.splice(smallest, 1);
+    if (idle === undefined) return Buffer.allocUnsafeSlow(bytes);
+    this.#idleBytes -= idle.length;
+    return idle;
+  }
+
+  /** Returns the index of the smallest idle buffer of at least `bytes`, of several the one that was used last; -1 for none. */
+  #smallest(bytes: number): number {
+    let [found, foundBytes] = [-1, Infinity];
+    for (let at = this.#idle.length - 1; at >= 0 && foundBytes > bytes; at -= 1) {
+      const { length } = this.#idle[at] ?? NOTHING;
+      if (length >= bytes && length < foundBytes) [found, foundBytes] = [at, length];
+    }
+    return found;
   }
 
   /** Takes back a buffer that `lend` has returned. The caller must not use it afterwards. */

@@ -1,8 +1,10 @@
 /**
- * Documents of a page as the kernel has packed them (wasm/pack.ts), in memory that the next page uses again: an entry for
- * each document, the etags, the segments, and the operations that create the documents. Invariant: `entry` is the number of
- * a document among the entries, in the segments, and among the operations; the bytes of the page are no longer needed.
+ * Documents of a page as the kernel has packed them (wasm/pack.ts), in pooled memory: an entry for each document, the etags,
+ * the segments, and the operations that create the documents. Invariant: `entry` is the number of a document among the
+ * entries, in the segments, and among the operations; the bytes of the page are no longer needed; the memory is lent from
+ * `fill` to `clear`.
  */
+import { BufferPool } from '../../lib/buffers.ts';
 import type { Packed } from '../kernel/pack-kernel.ts';
 
 /** The layout of an entry, in words of 32 bits; the LSN is a double. */
@@ -26,33 +28,53 @@ export interface PackedSegment {
   readonly names: Buffer;
 }
 
-/** New memory is larger than needed by this factor, because the next page may be a little larger. */
-const SPARE = 1.25;
+/**
+ * Pooled memory of packed pages. The page budget limits what is lent. With hundreds of ranges some pages are large and others
+ * small, and each gets memory of its size.
+ */
+const MEMORY = { stepBytes: 64 * 1024, idleBytesMax: 16 * 1024 * 1024 };
+
+/** Makes the memory that the packed pages of a reader share. */
+export function packedMemory(): BufferPool {
+  return new BufferPool(MEMORY);
+}
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_WORDS = new Uint32Array(0);
+const NO_DOUBLES = new Float64Array(0);
 
 export class PackedPage {
   /** The number of documents. */
   count = 0;
   segments: readonly PackedSegment[] = [];
-  #bytes = Buffer.alloc(0);
+  readonly #memory: BufferPool;
+  #bytes: Buffer = NO_BYTES;
   /** Sixteen words for each entry. The first eight are the hashes of its identity and its slot. */
-  words = new Uint32Array(0);
-  #doubles = new Float64Array(0);
+  words: Uint32Array = NO_WORDS;
+  #doubles: Float64Array = NO_DOUBLES;
 
-  /** Drops all documents. */
+  constructor(memory: BufferPool) {
+    this.#memory = memory;
+  }
+
+  /** Drops all documents, and gives their memory back. */
   clear(): void {
+    if (this.#bytes.length > 0) this.#memory.giveBack(this.#bytes);
+    this.#bytes = NO_BYTES;
+    this.words = NO_WORDS;
+    this.#doubles = NO_DOUBLES;
     this.count = 0;
     this.segments = [];
   }
 
   /** Takes over a copy of so many packed documents. */
   fill(count: number, { parts, bytes }: Packed): void {
-    if (bytes.length > this.#bytes.length) {
-      const memory = new ArrayBuffer(Math.ceil((bytes.length * SPARE) / 8) * 8);
-      this.#bytes = Buffer.from(memory);
-      this.words = new Uint32Array(memory);
-      this.#doubles = new Float64Array(memory);
-    }
-    this.#bytes.set(bytes);
+    this.clear();
+    const lent = this.#memory.lend(bytes.length);
+    this.#bytes = lent;
+    this.words = new Uint32Array(lent.buffer);
+    this.#doubles = new Float64Array(lent.buffer);
+    lent.set(bytes);
     this.count = count;
     const segments: PackedSegment[] = [];
     for (let at = 0; parts.getUint32(at, true) > 0; at += PART.bytes) {

@@ -8,6 +8,7 @@
 import { PackedPage } from '../../documents/packing/packed-page.ts';
 import type { PhysicalRange } from '../../cosmos/feed/ranges.ts';
 import { must } from '../../lib/assert.ts';
+import type { BufferPool } from '../../lib/buffers.ts';
 import { nameIn, readEntry, type FinishedSegment } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
 import type { Slot } from '../apply/identity.ts';
@@ -38,15 +39,19 @@ export class CopiedPage {
   readonly rangeIndexes: number[] = [];
   /** The ranges of the target when the page was packed. */
   ranges: readonly PhysicalRange[] = [];
-  readonly packed = new PackedPage();
+  readonly packed: PackedPage;
   readonly flat = new FlatPage();
   readonly #nameValues: number;
   #outcomes = new Float64Array(0);
   readonly #operations: CopyOperation[] = [];
 
-  /** `nameValues`: how many values name a document, which are its id and the levels of its source key. */
-  constructor(nameValues: number) {
+  /**
+   * `nameValues`: how many values name a document, which are its id and the levels of its source key. `memory`: where packed
+   * documents get theirs.
+   */
+  constructor(nameValues: number, memory: BufferPool) {
     this.#nameValues = nameValues;
+    this.packed = new PackedPage(memory);
   }
 
   /** How many documents are created. */

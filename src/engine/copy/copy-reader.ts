@@ -4,6 +4,7 @@
  * by the page or is among its `others`, except deleted documents that the ledger does not know, and documents that the
  * map of the target has where they belong.
  */
+import { packedMemory } from '../../documents/packing/packed-page.ts';
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { lsnMissing } from '../../documents/page-error.ts';
 import { keyStart } from '../../documents/scalar.ts';
@@ -44,6 +45,7 @@ export class CopyReader {
   /** Undefined if no row can be plain. */
   readonly #plain: PlainRows | undefined;
   readonly #idle: CopiedPage[] = [];
+  readonly #memory = packedMemory();
   /** The map of a target that others have filled; undefined if this migration began with an empty target. */
   readonly #mapped: MappedDocuments | undefined;
 
@@ -75,7 +77,7 @@ export class CopyReader {
     const scan = this.#scan.scan(page);
     const plain = this.#plain;
     plain?.look();
-    const copied = this.#idle.pop() ?? new CopiedPage(this.#names.length);
+    const copied = this.#idle.pop() ?? new CopiedPage(this.#names.length, this.#memory);
     copied.begin(page, { rows: scan.count, indexId });
     this.#segment.begin(copied.flat.segments);
     const versions = this.#versions;

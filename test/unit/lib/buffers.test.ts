@@ -19,6 +19,14 @@ test('buffer pool: a returned buffer is large enough -> lent again', () => {
   expect(buffers.lend(1)).toBe(whole);
 });
 
+test('buffer pool: several idle buffers fit -> the smallest is lent, of equal ones the one used last', () => {
+  const buffers = pool(2000);
+  const lent = [500, 200, 300, 200, 400].map((size) => buffers.lend(size));
+  for (const buffer of lent) buffers.giveBack(buffer);
+  const again = [150, 101, 150, 450, 1].map((size) => lent.indexOf(buffers.lend(size)));
+  expect(again).toEqual([3, 1, 2, 0, 4]);
+});
+
 test('buffer pool: a buffer is lent -> not lent to another user', () => {
   const buffers = pool();
   const one = buffers.lend(10);

@@ -233,6 +233,22 @@ test('packed documents: a range splits between two pages -> known keys are in th
   expect(new Set(copied.rangeIndexes).size).toBeGreaterThan(1);
 });
 
+test('packed documents: a large and a small page in flight -> each keeps its bytes, in memory of its size', () => {
+  const reader = readerOf({ is: '', plan: { partitionKey: ['/b'] } }, true, ONE_RANGE);
+  const read = (sizeBytes: number): CopiedPage =>
+    readPage(reader, pageOf(Array.from({ length: 20 }, (_, n) => plainDocument(n, { sizeBytes }))));
+  const bytesOf = ({ packed }: CopiedPage): number => packed.words.buffer.byteLength;
+  const [large, small] = [read(20_000), read(20)];
+  const before = contentsOf(small);
+  expect([bytesOf(large), bytesOf(small)]).toEqual([7 * 64 * 1024, 64 * 1024]);
+  reader.giveBack(large);
+  expect(bytesOf(large)).toBe(0);
+  expect(bytesOf(read(19_000))).toBe(7 * 64 * 1024);
+  expect(contentsOf(small)).toEqual(before);
+  reader.giveBack(small);
+  expect(bytesOf(read(10))).toBe(64 * 1024);
+});
+
 /** The segments of a page, as few buffers, which are compared faster than many. */
 function segmentsOf({ parts }: CopiedPage): unknown {
   return {
