@@ -13,6 +13,7 @@ import { must } from '../../../src/lib/assert.ts';
 import { FINDING_CODES } from '../../../src/report/json/plan-result.ts';
 import { readDoc, type Block } from '../../helpers/docs/doc-blocks.ts';
 import { outline, Story, type Step } from '../../helpers/docs/doc-story.ts';
+import { bulkLoad } from '../../helpers/emulator/bulk-load.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 
 /** Also when a file is not there. */
@@ -64,7 +65,7 @@ async function shop(server: TestEmulator, orders: readonly object[]): Promise<vo
     partitionKey: '/tenantId',
     throughput: 4000,
   });
-  for (const order of orders) await container.items.create(order);
+  await bulkLoad(container, orders);
   client.dispose();
 }
 

@@ -110,8 +110,8 @@ test('verify --repair: each run too short for a comparison -> a later run finish
   const cosmig = cosmigOf(move);
   for (const order of ORDERS) await move.put(order);
   expect((await cosmig('copy')).code).toBe(0);
-  await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 150 } }]);
-  const application = applicationOf(move);
+  await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 220 } }]);
+  const application = applicationOf(move, { pauseMs: 40 });
   const codes: number[] = [];
   try {
     while (codes.at(-1) !== 0 && codes.length < RUNS_MAX)
