@@ -73,12 +73,7 @@ function whenRead(verdict: Verdict): string {
   const { beganAtMs, isResumed = false, lookedAtAgain = 0 } = verdict.details;
   if (lookedAtAgain === 0) return '';
   if (isResumed) return `, read from ${formatTime(beganAtMs)} on`;
-  return areNumbersOlder(verdict) ? ' when it was read' : '';
-}
-
-/** Whether the numbers of both sides differ and the verdict does not, since it has looked at documents again. */
-function areNumbersOlder({ equal, source, target, details: { lookedAtAgain = 0 } }: Verdict): boolean {
-  return lookedAtAgain > 0 && equal !== false && source.count !== target.count;
+  return verdict.equal !== false && verdict.source.count !== verdict.target.count ? ' when it was read' : '';
 }
 
 /** Returns the result as text for people. `isCommitted`: nothing replicates the source any longer. */
@@ -87,6 +82,7 @@ export function verifyText(verdict: Verdict, isCommitted = false): string {
   const { ranges, lookedAtAgain: rechecked = 0 } = verdict.details;
   const isCount = level === 'count';
   const equal = EQUAL[String(verdict.equal)] ?? '';
+  const areNumbersOlder = verdict.equal === true && source.count !== target.count;
   const rows: TextRow[] = [
     ['migration', migration],
     ['level', isCount ? 'count (the content of documents is not compared)' : 'digest'],
@@ -105,7 +101,7 @@ export function verifyText(verdict: Verdict, isCommitted = false): string {
     rows.push(
       ...wrapRow([
         'rechecked',
-        `${pluralize(rechecked, 'document')} one by one after both sides were read: what had changed or seemed to differ${areNumbersOlder(verdict) ? '; the numbers of source and target are from before that' : ''}`,
+        `${pluralize(rechecked, 'document')} one by one after both sides were read: what had changed or seemed to differ${areNumbersOlder ? '; the numbers of source and target are from before that' : ''}`,
       ]),
     );
   if (verdict.longIntegers !== undefined) {
