@@ -37,9 +37,6 @@ const project = ({ name, include, isolate = false }: Files) => ({
     // Node itself loads them.
     server: { deps: { external: [COMPILED_MODULES] } },
     exclude: isolate ? [] : alone,
-    // A test that hangs ends by time; one that is slow because the machine is busy must not.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     // The garbage of a request outlives the 16 MB that Node has for new objects: collecting it took a tenth of a run.
     execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64'],
     // By night, the fault runs have many seeds, and each of these is several processes.

@@ -224,7 +224,7 @@ forEachEmulator('faults', (backend) => {
     ]);
     const hanging = [failure(wire.read('a', AT)), failure(wire.create(BODY, AT))];
     await delay(100);
-    await within(lab[Symbol.asyncDispose](), 5000, 'closing with hanging requests');
+    await within(lab[Symbol.asyncDispose](), 30_000, 'closing with hanging requests');
     expect(await Promise.all(hanging)).toHaveLength(2);
   });
 

@@ -8,7 +8,6 @@ import { expect, it } from 'vitest';
 import type { RangeState } from '../helpers/emulator/admin.ts';
 import { startTestEmulator } from '../helpers/emulator/emulator.ts';
 import { headerOf, parseJson } from '../helpers/emulator/raw.ts';
-import { within } from '../helpers/wait.ts';
 import { type Doc, type Version, WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachEmulator } from './backend.ts';
 import { hashKey } from '../helpers/emulator/key-definitions.ts';
@@ -184,7 +183,7 @@ forEachEmulator('a data file', (backend) => {
       const first = await startTestEmulator({ data });
       const { port } = new URL(first.endpoint);
       await first.close();
-      const second = await within(startTestEmulator({ data, port: Number(port) }), 5000, 'starting again');
+      const second = await startTestEmulator({ data, port: Number(port) });
       expect(second.endpoint).toBe(first.endpoint);
       await second.close();
     });

@@ -16,7 +16,7 @@ import type { FaultEffect, FaultOp } from '../helpers/emulator/admin.ts';
 import { failure } from '../helpers/emulator/failure.ts';
 import type { ClientOptions, RequestPlugin, TestContainer } from '../helpers/emulator/lab.ts';
 import { parseJson } from '../helpers/emulator/raw.ts';
-import { until, within } from '../helpers/wait.ts';
+import { HANGS_MS, until, within } from '../helpers/wait.ts';
 import type { Doc, WireContainer } from '../helpers/emulator/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
@@ -654,7 +654,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     const withToken = backend.client({ aadCredentials: { getToken } });
     const refused = await within(
       failure(withToken.database(backend.lab.databaseId).read()),
-      10_000,
+      HANGS_MS,
       'the refusal',
     );
     expect(refused.message).toMatch(/non-TLS/);

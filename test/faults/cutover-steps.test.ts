@@ -120,4 +120,4 @@ test('cutover: killed at every step -> its promises hold', async () => {
   expect(await cutting.next()).toMatch(/^nothing: the target is in use/);
   expect(await cutting.isEqual()).toBe(true);
   rmSync(cutting.log);
-}, 170_000);
+});

@@ -88,4 +88,4 @@ test('cutover: faults and crashes -> it never commits two sides that differ, and
     if (phaseOf(move) !== 'committed') await attempt(move, Infinity);
     expect([phaseOf(move), await isEqual(move), phases.size > 1]).toEqual(['committed', true, true]);
   });
-}, 120_000);
+});

@@ -11,7 +11,7 @@ const FIXED = sized({ daily: [1], nightly: [1, 2, 3, 4] });
 const FRESH = sized({ daily: 0, nightly: 16 });
 
 describe.concurrent('there and back: crashes and faults -> each side has what the application wrote', () => {
-  test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: 300_000 }, async (seed) => {
+  test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: 600_000 }, async (seed) => {
     await expect(runTurns(seed)).resolves.toMatchObject({ documents: expect.any(Number) });
   });
 });

@@ -1,6 +1,9 @@
 /** Waiting with a deadline: polls a claim instead of sleeping and hoping. */
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Ends a test that hangs. A test on a busy machine, or in a process that was stopped for a while, must not end by it. */
+export const HANGS_MS = 60_000;
+
 export interface Deadline {
   /** What we wait for, named in the error. */
   readonly what: string;
@@ -10,7 +13,7 @@ export interface Deadline {
 
 /** Resolves with the first truthy answer of `check`; fails by name when the deadline is over. */
 export async function until<T>(check: () => T | Promise<T>, deadline: Deadline): Promise<NonNullable<T>> {
-  const endsAt = Date.now() + (deadline.timeoutMs ?? 8000);
+  const endsAt = Date.now() + (deadline.timeoutMs ?? HANGS_MS);
   for (;;) {
     const answer = await check();
     if (answer !== undefined && answer !== null && answer !== false) return answer;

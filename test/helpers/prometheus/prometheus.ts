@@ -91,7 +91,7 @@ export class Prometheus implements AsyncDisposable {
         await reply?.arrayBuffer();
         return reply?.ok === true;
       },
-      { what: 'Prometheus to be ready', timeoutMs: 30_000 },
+      { what: 'Prometheus to be ready' },
     );
     return server;
   }

@@ -153,4 +153,4 @@ test('killed at any moment, again and again -> both sides are equal in the end',
   }
   expect(killed).toBeGreaterThan(1);
   await expectEqual(move);
-}, 180_000);
+});

@@ -90,7 +90,7 @@ test('json: a migration with every command -> every result and line fits its sch
   expect(await ask('key', '--partition-key', '/tenantId', file)).toMatchObject([2, { complete: false }]);
   writeFileSync(file, '{"id":"1","tenantId":"a"}\n{"id":"2"}\n{"id":"3","tenantId":[]}\n');
   expect(await ask('key', '--partition-key', '/tenantId', file)).toMatchObject([0, { documents: 3 }]);
-}, 90_000);
+});
 
 test('json: another run holds the ledger, --skip-if-running -> the result fits its schema', async () => {
   await using move = await Move.open();
@@ -117,4 +117,4 @@ test('json: the emulator, completion and the demo -> their results fit their sch
   expect(validated('completion', completion)).toMatchObject({ shell: 'fish' });
   const demo = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
   expect(validated('demo', demo)).toMatchObject({ complete: true });
-}, 120_000);
+});

@@ -25,7 +25,7 @@ test('status: a tail runs, then is killed -> its lag, then when it was last seen
       const { running, seen: now } = await read();
       return running !== null && now !== null && now.lagSeconds !== null ? now : null;
     },
-    { what: 'a tail that says how far it lags', timeoutMs: 30_000 },
+    { what: 'a tail that says how far it lags' },
   );
   expect(seen.lagSeconds).toBeLessThan(60);
   expect(await status()).toMatch(/^lag +[\d.]+ s \(\d+ s ago\)$/m);

@@ -86,7 +86,7 @@ async function untilInTheMiddle(): Promise<void> {
     const { documents } = JSON.parse(stdout) as { documents?: { written: number } };
     return code === 0 && documents !== undefined && documents.written > 10;
   };
-  await until(wroteSome, { what: 'a copy that has written something', timeoutMs: 20_000 });
+  await until(wroteSome, { what: 'a copy that has written something' });
 }
 
 describe('run: refused', () => {
@@ -180,7 +180,7 @@ test('tail: a damaged ledger -> it works or is refused, never an internal error'
     // A failure names the bytes; to shrink them takes longer than to look at them.
     { numRuns: 25, endOnFailure: true },
   );
-}, 120_000);
+});
 
 describe('run: another one is in progress', () => {
   test('a second run -> refused, or skipped with --skip-if-running; status shows the first', async () => {
@@ -259,6 +259,5 @@ describe.skipIf(!canMount())('run: a full disk', () => {
       );
       expect(await countIn('by-tenant')).toBe(DOCUMENTS);
     },
-    120_000,
   );
 });

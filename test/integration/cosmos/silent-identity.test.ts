@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import type { Identity } from '../../../src/cosmos/account/sign-in.ts';
 import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
-import { within } from '../../helpers/wait.ts';
+import { HANGS_MS, within } from '../../helpers/wait.ts';
 
 type Token = Awaited<ReturnType<Identity['getToken']>>;
 
@@ -26,7 +26,7 @@ test('an identity that never answers -> the request ends by its time limit, and 
   const credential: Identity = { getToken: async () => token };
   using account = new Account({ endpoint: 'https://account.invalid/', credential }, { httpClient });
   const requests = new ContainerRequests(account, NAME);
-  const exchange = await within(requests.batch({ ...BATCH, timeoutMs: 100 }), 10_000, 'a batch');
+  const exchange = await within(requests.batch({ ...BATCH, timeoutMs: 100 }), HANGS_MS, 'a batch');
   // Nothing left this process, so the write certainly did not happen.
   expect(exchange).toMatchObject({ ok: false, trouble: { kind: 'transient', status: 0 } });
   answer({ token: 'late', expiresOnTimestamp: Date.now() + 3_600_000 });

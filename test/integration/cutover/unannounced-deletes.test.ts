@@ -33,7 +33,6 @@ test.each(['reconcile', 'marker:/gone'])(
     expect(cut.stderr).toContain('all documents will be compared');
     expect(await idsOf(move)).toEqual(['kept']);
   },
-  60_000,
 );
 
 test.each(['reconcile', 'marker:/gone'])(
@@ -56,7 +55,6 @@ test.each(['reconcile', 'marker:/gone'])(
     expect(cut.stderr).toContain('not those that the ledger expects: comparing all documents');
     expect(await idsOf(move)).toEqual(['twin']);
   },
-  60_000,
 );
 
 test.each(['reconcile', 'marker:/gone', 'avad'])(
@@ -76,7 +74,6 @@ test.each(['reconcile', 'marker:/gone', 'avad'])(
     expect(JSON.parse(cut.stdout)).toMatchObject({ proof: { compared: 'all', since: null } });
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   },
-  60_000,
 );
 
 test('unannounced deletes: nothing was lost -> committed by the changes and the ledger, and reported', async () => {
@@ -147,7 +144,6 @@ test.each([
     await move.admin.account({ replicaLagMs: 0 });
     expect(await idsOf(move)).toEqual(['kept']);
   },
-  60_000,
 );
 
 test('copy deleted in the target: a waived document was moved after all -> found', async () => {

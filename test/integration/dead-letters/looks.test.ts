@@ -12,12 +12,7 @@ import { deferred } from '../../../src/lib/deferred.ts';
 import type { LetterChange, Reason } from '../../../src/state/dead-letters.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { hashOf } from '../../unit/state/making.ts';
-import { until as untilSoon } from '../../helpers/wait.ts';
-
-/** Waits for as long as a busy machine may need. */
-async function until(check: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  await untilSoon(check, { what, timeoutMs: 40_000 });
-}
+import { until } from '../../helpers/wait.ts';
 
 /** The open letters of a ledger: id, key and how often each was tried. */
 function openIn(path: string): string[] {
@@ -60,20 +55,19 @@ describe('looks of a tail, no feed of deletes', () => {
       async (drain) => move.run('tail', { drain }),
       async () => {
         // The try with which a run begins is over.
-        await until(() => openIn(move.ledgerPath).includes(`"kept" ["${kept}"] 3`), 'the tail');
+        await until(() => openIn(move.ledgerPath).includes(`"kept" ["${kept}"] 3`), { what: 'the tail' });
         await source.item('loser', (await sidesOf(move, 'loser'))[1]).delete();
         await source.item('winner', (await sidesOf(move, 'winner'))[0]).delete();
         const [, customer] = await sidesOf(move, 'renamed');
         await source.items.create(order('another', customer));
         await source.item('renamed', customer).delete();
-        await until(
-          () => openIn(move.ledgerPath).some((one) => one.startsWith('"taken"')),
-          'the place is taken',
-        );
+        await until(() => openIn(move.ledgerPath).some((one) => one.startsWith('"taken"')), {
+          what: 'the place is taken',
+        });
         await move.target.item('taken', 't').delete();
         for (const id of ['keyless', 'waived']) await source.item(id, 'a').delete();
         // A letter that nothing has happened to is not tried again.
-        await until(() => openIn(move.ledgerPath).length === 1, 'the looks');
+        await until(() => openIn(move.ledgerPath).length === 1, { what: 'the looks' });
         expect(openIn(move.ledgerPath)).toEqual([`"kept" ["${kept}"] 3`]);
       },
     );
@@ -94,7 +88,7 @@ describe('looks of a tail, no feed of deletes', () => {
     const ids = (): string[][] => tap.seen.filter(isBatchOf('orders')).map(idsRead);
     await tailUntil(
       async (drain) => move.run('tail', { drain }),
-      async () => until(() => ids().flat().length > 70, 'two looks at a letter'),
+      async () => void (await until(() => ids().flat().length > 70, { what: 'two looks at a letter' })),
     );
     expect(Math.max(...ids().map(({ length }) => length))).toBeLessThanOrEqual(32);
     expect(new Set(ids().flat().slice(0, 70)).size).toBe(70);
@@ -116,12 +110,12 @@ describe('looks of a tail, no feed of deletes', () => {
     await tailUntil(
       async (drain) => move.run('tail', { drain, timing: { requestTimeoutMs: 5000 } }),
       async () => {
-        await until(() => tap.seen.some(isLaterPage), 'the first page');
+        await until(() => tap.seen.some(isLaterPage), { what: 'the first page' });
         // Two rounds.
         await sleep(600);
         expect(looks()).toBe(0);
         pages.resolve();
-        await until(() => openIn(move.ledgerPath).length === 0, 'the look');
+        await until(() => openIn(move.ledgerPath).length === 0, { what: 'the look' });
       },
     );
   });
@@ -141,7 +135,7 @@ describe('looks of a tail, no feed of deletes', () => {
           if (isDeleted && point === at) crash.abort(new Error('crash'));
         },
       });
-      await until(() => openIn(move.ledgerPath).includes(`"7" ["${loser}"] 3`), 'the tail');
+      await until(() => openIn(move.ledgerPath).includes(`"7" ["${loser}"] 3`), { what: 'the tail' });
       isDeleted = true;
       await move.source.item('7', winner).delete();
       await expect(tail).rejects.toThrow('crash');
@@ -201,15 +195,15 @@ test('looks: on the way back, documents are deleted -> letters are closed, excep
     async () => {
       await move.source.items.upsert(order('3', 'a', { tenantId: 't', by: 'another process' }));
       await move.target.items.upsert(order('3', 'a', { tenantId: 't', by: 'application' }));
-      await until(() => openIn(path).length === 1, 'its letter');
+      await until(() => openIn(path).length === 1, { what: 'its letter' });
       const [changed] = openIn(path);
       await move.target.item('3', 't').delete();
       await move.target.items.create(order('2', 'a', { tenantId: 't' }));
-      await until(async () => (await move.documents(move.source)).length === 3, 'the first');
+      await until(async () => (await move.documents(move.source)).length === 3, { what: 'the first' });
       await move.target.items.create(order('2', 'a', { tenantId: 'u' }));
-      await until(() => openIn(path).length === 2, 'the letter');
+      await until(() => openIn(path).length === 2, { what: 'the letter' });
       await move.target.item('2', 't').delete();
-      await until(() => openIn(path).length === 1, 'the look');
+      await until(() => openIn(path).length === 1, { what: 'the look' });
       expect(openIn(path)).toEqual([changed]);
     },
   );

@@ -94,7 +94,7 @@ test('README.md: each block -> runs, and prints what is shown', async () => {
     'the quick start ends with the cutover',
   );
   expect(cutover.stderr).toContain('use-target.sh was called');
-}, 120_000);
+});
 
 test('getting-started.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
@@ -107,7 +107,7 @@ test('getting-started.md: each block -> runs, and prints what is shown', async (
     'the page has a rollback',
   );
   expect(rollback.stderr).toContain('committed: the source is in use from now on');
-}, 120_000);
+});
 
 test('migration.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
@@ -119,7 +119,7 @@ test('migration.md: each block -> runs, and prints what is shown', async () => {
   expect(cutover.stderr).toContain('scale deployment/orders-api --replicas=0');
   expect(cutover.stderr).toContain('ORDERS_CONTAINER=orders-by-customer');
   expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
-}, 120_000);
+});
 
 test('going-back.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator({ settings: { avad: true } });
@@ -138,7 +138,7 @@ test('going-back.md: each block -> runs, and prints what is shown', async () => 
   );
   expect(rollback.stderr).toContain('committed: the source is in use from now on');
   expect(rollback.stderr).toContain('ORDERS_CONTAINER=orders');
-}, 120_000);
+});
 
 test('runbook.md: each block -> runs, and the target is adopted when the ledger is lost', async () => {
   await using server = await startTestEmulator();
@@ -159,7 +159,7 @@ test('runbook.md: each block -> runs, and the target is adopted when the ledger 
     ['copy', 0],
   ]);
   expect(existsSync(join(story.folder, 'orders-ledger.db'))).toBe(true);
-}, 120_000);
+});
 
 test('troubleshooting.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
@@ -170,14 +170,14 @@ test('troubleshooting.md: each block -> runs, and prints what is shown', async (
   await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
   await story.run('cosmig copy --yes # exit code 5', 'here');
   await expect(follow(story, 'docs/troubleshooting.md')).resolves.toEqual([]);
-}, 120_000);
+});
 
 test('choosing-a-key.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
   await expect(follow(story, 'docs/choosing-a-key.md')).resolves.toEqual([]);
   const page = readFileSync(join(story.folder, 'plan.html'), 'utf8');
   expect(page).toContain('<title>Plan for shop/orders</title>');
-}, 120_000);
+});
 
 test('choosing-a-key.md: findings -> are those of the plan', () => {
   const { text } = readDoc('docs/choosing-a-key.md');

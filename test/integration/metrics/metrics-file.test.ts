@@ -85,11 +85,10 @@ test('killed -> the last state stays, with its time', async () => {
   await using child = start(move, 'tail', '--metrics-file', path);
   await until(() => existsSync(path) && valueOf('running') === '1', {
     what: 'the run to be in the file',
-    timeoutMs: 60_000,
   });
   child.kill('SIGKILL');
   await child.ended;
   expect(valueOf('running')).toBe('1');
   expect(valueOf('command_end_timestamp_seconds')).toBeUndefined();
   expect(Number(valueOf('command_start_timestamp_seconds'))).toBeGreaterThan(0);
-}, 90_000);
+});

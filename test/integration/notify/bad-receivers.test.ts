@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (let n = 0; n < 10; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
   const { code, stderr } = await cosmig(move, 'copy');
   if (code !== 0) throw new Error(stderr);
-}, 60_000);
+});
 
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
@@ -107,7 +107,6 @@ test.each([
     expect(outcomeOf(ran)).toEqual(unharmed(url, ofCommand));
     expect(receiver.notifications.map(briefly)).toEqual(['end: 0']);
   },
-  60_000,
 );
 
 test('notify: a receiver that answers 500 and then 200 -> the same notification twice, no warning', async () => {
@@ -153,18 +152,14 @@ test('notify: a receiver whose certificate is not trusted -> it gets nothing, un
   }
 });
 
-test.each([404, 302])(
-  'notify: a receiver that answers %d -> it is not asked again',
-  async (status) => {
-    await using receiver = await NotificationReceiver.open();
-    receiver.answer = () => status;
-    expect(outcomeOf(await catchUp({ COSMIG_NOTIFY: receiver.url }))).toEqual(
-      unharmed(new RegExp(`it answered ${status}`)),
-    );
-    expect(receiver.arrived).toHaveLength(1);
-  },
-  60_000,
-);
+test.each([404, 302])('notify: a receiver that answers %d -> it is not asked again', async (status) => {
+  await using receiver = await NotificationReceiver.open();
+  receiver.answer = () => status;
+  expect(outcomeOf(await catchUp({ COSMIG_NOTIFY: receiver.url }))).toEqual(
+    unharmed(new RegExp(`it answered ${status}`)),
+  );
+  expect(receiver.arrived).toHaveLength(1);
+});
 
 test('notify: a cutover whose receiver never answers -> commits', async () => {
   await using other = await Move.open();
@@ -214,7 +209,7 @@ test('notify: Ctrl-C -> the end is notified; Ctrl-C again -> receivers are not w
 test('notify: another run holds the ledger -> skipped is not notified, refused is', async () => {
   await using receiver = await NotificationReceiver.open();
   await using tail = start(move, 'tail');
-  await until(() => Ledger.isRunning(move.ledgerPath), { what: 'the tail to begin', timeoutMs: 30_000 });
+  await until(() => Ledger.isRunning(move.ledgerPath), { what: 'the tail to begin' });
   const skipped = await catchUp({ COSMIG_NOTIFY: receiver.url }, [...CATCH_UP, '--skip-if-running']);
   expect([skipped.code, receiver.notifications.map(briefly)]).toEqual([0, []]);
   const refused = await catchUp({ COSMIG_NOTIFY: receiver.url });
@@ -228,7 +223,7 @@ test('notify: SIGKILL -> what was sent has arrived, and the next run is not harm
   for (let n = 0; n < 10; n += 1) await other.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
   await using receiver = await NotificationReceiver.open();
   await using copy = startCosmig(withSpec(['copy']), { ...envOf(other), COSMIG_NOTIFY: receiver.url });
-  await until(() => receiver.arrived.length > 0, { what: 'the first notification', timeoutMs: 30_000 });
+  await until(() => receiver.arrived.length > 0, { what: 'the first notification' });
   copy.kill('SIGKILL');
   await copy.ended;
   expect(receiver.notifications[0]).toMatchObject({ number: 1, event: 'phase', phase: 'copying' });

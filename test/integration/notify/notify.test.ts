@@ -85,7 +85,7 @@ test('notify: copy, tail, verify and a cutover that commits -> the expected sequ
   expect(new Set(receiver.notifications.map(({ id }) => id)).size).toBe(receiver.arrived.length);
   const last = receiver.notifications.filter(({ run: of }) => of === receiver.notifications.at(-1)?.run);
   expect(last.map(({ number }) => number)).toEqual(last.map((_one, n) => n + 1));
-}, 120_000);
+});
 
 test('notify: a cutover backs out, dead letters, differences -> their reasons, and to a command as well', async () => {
   await using move = await filled();
@@ -162,7 +162,7 @@ test('notify: a cutover backs out, dead letters, differences -> their reasons, a
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 test('notify: the source is written to after the stop and after the commit -> notified, without ids', async () => {
   await using move = await filled();
@@ -177,7 +177,7 @@ test('notify: the source is written to after the stop and after the commit -> no
 
   const times = ['--quiet-for', '2s', '--watch-writes', '4s'];
   const late = notified(move, env, 'cutover', '--writers-stopped', ...times, '--deadline', '6s');
-  await until(() => seen('writers stopped'), { what: 'the stop', timeoutMs: 20_000 });
+  await until(() => seen('writers stopped'), { what: 'the stop' });
   const over = new AbortController();
   const writing = (async (): Promise<void> => {
     while (!over.signal.aborted) await write();
@@ -193,7 +193,7 @@ test('notify: the source is written to after the stop and after the commit -> no
 
   receiver.arrived.length = 0;
   const committing = notified(move, env, 'cutover', '--writers-stopped', ...times);
-  await until(() => seen('committed'), { what: 'the commit', timeoutMs: 20_000 });
+  await until(() => seen('committed'), { what: 'the commit' });
   await write();
   expect((await committing).code).toBe(4);
   expect(receiver.notifications.map(briefly).slice(-3)).toEqual([
@@ -202,7 +202,7 @@ test('notify: the source is written to after the stop and after the commit -> no
     'end: 4',
   ]);
   expect(receiver.arrived.filter(({ body }) => CONFIDENTIAL.test(body.toString()))).toEqual([]);
-}, 120_000);
+});
 
 test('notify: the receiver of docs/operations/monitoring.md -> accepts what cosmig signs, and nothing else', async () => {
   await using receiver = await NotificationReceiver.open();

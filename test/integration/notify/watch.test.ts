@@ -36,7 +36,7 @@ async function watching(
       return false;
     }
   };
-  await until(isServed, { what: 'cosmig watch', timeoutMs: 20_000 });
+  await until(isServed, { what: 'cosmig watch' });
   return watch;
 }
 
@@ -56,7 +56,6 @@ test('watch --notify: a whole migration that notifies as well -> the same events
     });
     await until(() => of('watch').length === of('run').length, {
       what: `${argv[0]} to be seen`,
-      timeoutMs: 20_000,
     });
     return ran.code;
   };
@@ -73,7 +72,7 @@ test('watch --notify: a whole migration that notifies as well -> the same events
   expect(byWatch.map(shown)).toEqual(byRun.map(shown));
   expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
   for (const { body } of receiver.arrived) expect(body.toString()).not.toContain('confidential');
-}, 120_000);
+});
 
 test('watch --notify: a way back -> follows it into its ledger, and says source where the source is meant', async () => {
   await using move = await Move.open({ settings: { avad: true } });
@@ -101,7 +100,6 @@ test('watch --notify: a way back -> follows it into its ledger, and says source 
     expect([code, stderr]).toEqual([0, expect.stringMatching(/watch it at http:\/\/127\.0\.0\.1:\d+\//)]);
     await until(() => of('watch').length === of('run').length, {
       what: `${argv[0]} to be seen`,
-      timeoutMs: 20_000,
     });
   }
   watch.kill('SIGINT');
@@ -116,7 +114,7 @@ test('watch --notify: a way back -> follows it into its ledger, and says source 
     new Set(['cosmig reverse is done', 'cosmig verify is done', 'cosmig rollback is done']),
   );
   expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
-}, 120_000);
+});
 
 test('watch --notify: the run is killed -> notified, also by a watch that begins later, with the same id', async () => {
   await using move = await filled();
@@ -136,10 +134,10 @@ test('watch --notify: the run is killed -> notified, also by a watch that begins
       using ledger = Ledger.openReadonly(move.ledgerPath);
       return ledger.runs.last()?.command === 'tail';
     };
-    await until(runs, { what: 'the run', timeoutMs: 20_000 });
+    await until(runs, { what: 'the run' });
     tail.kill('SIGKILL');
     expect((await tail.ended).code).toBe(-1);
-    await until(() => ended().length === 1, { what: 'the notification', timeoutMs: 20_000 });
+    await until(() => ended().length === 1, { what: 'the notification' });
     expect(ended()).toMatchObject([
       {
         from: 'watch',
@@ -159,15 +157,15 @@ test('watch --notify: the run is killed -> notified, also by a watch that begins
   }
   // After a reboot, the watch begins after the crash. Another run makes it a thing of the past.
   await using again = await watching(move, { COSMIG_NOTIFY: receiver.url });
-  await until(() => ended().length === 2, { what: 'the notification', timeoutMs: 20_000 });
+  await until(() => ended().length === 2, { what: 'the notification' });
   expect(ended()[1]?.id).toBe(ended()[0]?.id);
   const next = ['tail', '--until-caught-up'];
   expect((await runCosmig(withSpec(next), { env: envOf(move), clock: systemClock })).code).toBe(0);
-  await until(() => ended().length === 3, { what: 'the end', timeoutMs: 20_000 });
+  await until(() => ended().length === 3, { what: 'the end' });
   expect(ended()[2]?.end).toMatchObject({ outcome: 'done', exitCode: 0 });
   expect(receiver.notifications.flatMap((one) => faultsOf(NOTIFICATION.json, one))).toEqual([]);
   again.kill('SIGINT');
-}, 120_000);
+});
 
 test('watch --notify: an old proof -> notified at doubling ages, until a new one', async () => {
   await using move = await filled();
@@ -178,17 +176,17 @@ test('watch --notify: an old proof -> notified at doubling ages, until a new one
   expect(await run('verify')).toBe(0);
   await using _watch = await watching(move, { COSMIG_NOTIFY: receiver.url }, '--proof-age', '2s');
   const old = (): Notification[] => receiver.notifications.filter(({ event }) => event === 'proof-old');
-  await until(() => old().length === 2, { what: 'the second notification', timeoutMs: 20_000 });
+  await until(() => old().length === 2, { what: 'the second notification' });
   expect(old().map(({ proofAge }) => proofAge?.seconds)).toEqual([
     expect.toSatisfy((seconds) => seconds >= 2 && seconds < 4),
     expect.toSatisfy((seconds) => seconds >= 4 && seconds < 8),
   ]);
   expect(await run('verify')).toBe(0);
-  await until(() => old().length > 2, { what: 'the new proof to be old', timeoutMs: 20_000 });
+  await until(() => old().length > 2, { what: 'the new proof to be old' });
   const events = receiver.notifications.map(({ event, proofAge }) => proofAge?.proof ?? event);
   expect(events.indexOf('proof')).toBeGreaterThan(0);
   expect(old().at(-1)?.proofAge?.proof).not.toBe(old()[0]?.proofAge?.proof);
-}, 120_000);
+});
 
 test.each([
   [['--notify', 'http://example.com'], 'the URL of --notify is not valid'],

@@ -22,7 +22,7 @@ let move: Move;
 beforeAll(async () => {
   move = await Move.open({ source: { throughput: 60_000 } });
   await putAll(move, [...orders]);
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });

@@ -28,7 +28,7 @@ let move: Move;
 beforeAll(async () => {
   move = await Move.open({ source: { throughput: 12_000 } });
   await write(move, orders);
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });

@@ -194,7 +194,6 @@ test.each([[[]], [['--exact']]])(
     expect(codes.slice(0, -1).every((code) => code === 8)).toBe(true);
     expect(figuresOf(last ?? { stdout: '{}' })).toEqual(whole);
   },
-  120_000,
 );
 
 test.each([

@@ -75,5 +75,4 @@ test.each([
       brokenBatches: { broken: 3, seen: 5 },
     });
   },
-  40_000,
 );

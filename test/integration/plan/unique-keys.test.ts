@@ -25,7 +25,7 @@ beforeAll(async () => {
   const uniqueKeys = [{ paths: ['/contact/mail'] }, { paths: ['/slot', '/contact/mail'] }];
   move = await Move.open({ source: { throughput: 60_000, uniqueKeyPolicy: { uniqueKeys } } });
   await putAll(move, [...orders]);
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });

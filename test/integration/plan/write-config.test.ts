@@ -28,7 +28,7 @@ const before = process.cwd();
 beforeAll(async () => {
   move = await Move.open({ source: { throughput: 18_000 } });
   await putAll(move, [...orders]);
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });
@@ -135,7 +135,6 @@ test.each(CANDIDATES.map((candidate, at) => [String(at + 1), candidate]))(
     );
     expect(await at('--target-throughput', '18000')).toBe(migration['hoursAtPresent']);
   },
-  60_000,
 );
 
 test('by its text, with a budget and a ledger -> the same settings in the file, and a line that names the file', async () => {

@@ -55,7 +55,6 @@ test.concurrent.each(byDay(Object.keys(DEVIATION_ROWS) as Deviation[], { every: 
     expect([copied.code, tailed.code, verified.code]).toEqual(row.codes);
     expect(verified.stdout + verified.stderr).toMatch(row.says ?? '');
   },
-  120_000,
 );
 
 async function putText({ emulator }: Move, text: string): Promise<void> {

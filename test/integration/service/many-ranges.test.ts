@@ -47,7 +47,7 @@ test.each([
         stoppedMs = systemClock.monotonicMs();
         await intended;
         if (waits) await sleep(60);
-        else await until(() => batches() > 0 || null, { timeoutMs: 5000, what: 'a batch is sent' });
+        else await until(() => batches() > 0 || null, { what: 'a batch is sent' });
         batchesMeanwhile = batches();
         stoppedMs = undefined;
       },

@@ -60,7 +60,7 @@ test('scheduled: any of three commands died -> the same commands resume', async 
   // As when a machine goes down: the process is not asked to stop.
   const dies = async (command: string, isInTheMiddle: () => boolean): Promise<void> => {
     await using child = start(move, command);
-    await until(isInTheMiddle, { what: `${command} in its middle`, timeoutMs: 30_000 });
+    await until(isInTheMiddle, { what: `${command} in its middle` });
     child.kill('SIGKILL');
     expect((await child.ended).code).toBe(-1);
   };
@@ -79,7 +79,7 @@ test('scheduled: any of three commands died -> the same commands resume', async 
   await dies('verify', () => VerifyStore.isInUse(verifyPath(move.ledgerPath)));
   expect(await schedule()).toEqual([0, 0, 0]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 180_000);
+});
 
 test('scheduled: lasting trouble -> a line every five seconds at most', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);

@@ -129,4 +129,4 @@ test('windows too short to settle everything -> each settles a part, until all i
   await move.admin.account({ ru: 'off' });
   await move.run('catch-up');
   await expectSame(move);
-}, 90_000);
+});

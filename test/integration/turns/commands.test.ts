@@ -155,4 +155,4 @@ test('way back: cutover, reverse, rollback, tail, cutover -> each side has what 
   expect((await cosmig(move, 'cutover', ...SWITCH)).code).toBe(0);
   expect(await move.documents(target)).toEqual(await move.documents(source));
   expect(existsSync(join(move.ledgerPath.replace('.db', '.back-1.db')))).toBe(true);
-}, 90_000);
+});

@@ -64,7 +64,6 @@ test.each(byDay(POINTS, { every: 3 }))(
     expect(documents.deadLettered).toBe(0);
     expect(await move.documents(move.source)).toEqual(await move.documents(move.target));
   },
-  60_000,
 );
 
 test('turns: a crash right after the commit of a rollback -> the next one does what is left', async () => {

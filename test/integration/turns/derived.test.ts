@@ -92,7 +92,7 @@ test('turns with a derived key -> the property is in the target only, unless the
   expect(there.get('102')).toEqual(now(102, 't1', 'chosen by the application', { changed: true }));
   expect(await without(move, source, 'k')).toEqual(await without(move, target, 'k'));
   expect((await turns.cutOver(2)).documents.deadLettered).toBe(0);
-}, 90_000);
+});
 
 test('turns with a derived key: a crash before a document moves that had the property -> it still has it', async () => {
   await using move = await Move.open({
@@ -148,4 +148,4 @@ test('turns with a replaced source key -> it gets its old value back, and the ke
     await without(move, target, 'customerId', 'oldCustomer'),
   );
   await turns.cutOver(2);
-}, 90_000);
+});

@@ -61,7 +61,7 @@ test('way back: dead letters were discarded -> each is named, and none that was 
   }
   const cut = await cosmig(move, ...cutover);
   expect([cut.code, cut.stderr]).toEqual([0, expect.anything()]);
-}, 90_000);
+});
 
 test('way back: documents of the window cannot go back -> dead letters by name, in the status, and no rollback', async () => {
   await using move = await Move.open({ settings: { avad: true, logicalPartitionLimitBytes: 300_000 } });
@@ -101,7 +101,7 @@ test('way back: documents of the window cannot go back -> dead letters by name, 
   await target.item('long', 't').replace(order('long', 'short'));
   expect((await cosmig(move, 'reverse', '--until-caught-up')).code).toBe(0);
   expect(await move.documents(source)).toEqual(await move.documents(target));
-}, 90_000);
+});
 
 test('way back: an old key value is nearly full -> named with its size before the writers are stopped', async () => {
   await using move = await Move.open({ settings: { avad: true, logicalPartitionLimitBytes: 300_000 } });
@@ -122,4 +122,4 @@ test('way back: an old key value is nearly full -> named with its size before th
   const events = move.ledger(({ journal }) => journal.lastCutover(100).map(({ event }) => event));
   expect(events).toContain('application switched');
   expect(events).not.toContain('ttl paused');
-}, 90_000);
+});

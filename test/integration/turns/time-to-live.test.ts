@@ -49,7 +49,7 @@ test('way back: documents expire -> the time to live of the kept container is pa
   expect(await ttlOf(move, 'target')).toBe(3600);
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(3);
   expect((await cosmig(move, 'finish')).code).toBe(0);
-}, 90_000);
+});
 
 test('way back: the hook fails after times to live were changed -> the same command completes what is left', async () => {
   await using move = await Move.open({
@@ -130,7 +130,7 @@ test('way back: the hook fails after times to live were changed -> the same comm
   expect(await ttlOf(move, 'target')).toBe(7200);
   const ended = await cosmig(move, 'tail');
   expect([ended.code, ended.stderr]).toEqual([3, expect.stringContaining('--adopt-target')]);
-}, 90_000);
+});
 
 test('way back: a document expires after the commit and before the pause -> named, and no rollback before its repair', async () => {
   await using move = await Move.open({
@@ -184,4 +184,4 @@ test('way back: a document expires after the commit and before the pause -> name
   const back = await cosmig(move, 'rollback', ...SWITCH);
   expect([back.code, back.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(move.source)).toEqual([lasting, short]);
-}, 90_000);
+});

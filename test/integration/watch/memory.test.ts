@@ -81,7 +81,7 @@ test('fifty viewers for long, and something new every second -> the server keeps
   expect(sentBytes).toBeGreaterThan((SECONDS - WARM_SECONDS) * PART_BYTES);
   for (const one of viewers) one.close();
   await server.close();
-}, 120_000);
+});
 
 test('the page of a run that reports for an hour -> it keeps the last two reports', async () => {
   const path = join(temporaryFolder(), 'ledger.db');
@@ -104,4 +104,4 @@ test('the page of a run that reports for an hour -> it keeps the last two report
   expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThan(1000);
   expect(Math.min(...lengths)).toBeGreaterThan(5000);
   ledger.close();
-}, 120_000);
+});

@@ -51,7 +51,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     browser = await Browser.open(CHROMIUM ?? '');
     page = await browser.page();
     await page.open(server.url);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser[Symbol.asyncDispose]();
@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
   /** Waits until the page shows this by itself. */
   const sees = async (selector: string, wanted: string | RegExp): Promise<void> => {
     const what = `${selector} to show ${String(wanted)}`;
-    await until(async () => (await textOf(selector)).search(wanted) >= 0, { what, timeoutMs: 30_000 });
+    await until(async () => (await textOf(selector)).search(wanted) >= 0, { what });
   };
 
   /** Waits for it, and looks at the whole page on every screen. */
@@ -162,7 +162,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     );
     const own = `requested ${server.url}`;
     expect(page.complaints.filter((complaint) => !complaint.startsWith(own))).toEqual([]);
-  }, 180_000);
+  });
 
   test('an attack inside the page -> its policy lets nothing run and nothing leave', async () => {
     const other = await browser.page();
@@ -220,7 +220,6 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     const has = async (text: string): Promise<void> =>
       until(async () => (await other.evaluate<string>(SHOWN)).includes(text), {
         what: text,
-        timeoutMs: 20_000,
       }).then(() => undefined);
     try {
       await other.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);

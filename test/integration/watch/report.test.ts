@@ -48,7 +48,7 @@ describe('status --report', () => {
       target: partitioned('/tenantId', 42_000),
     });
     await putAll(move, orders);
-  }, 60_000);
+  });
   afterAll(async () => {
     await move[Symbol.asyncDispose]();
   });
@@ -189,6 +189,5 @@ describe('status --report', () => {
       expect(await shown.evaluate('document.scripts.length')).toBe(0);
       expect(shown.complaints).toEqual([]);
     },
-    60_000,
   );
 });

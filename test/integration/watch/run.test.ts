@@ -22,7 +22,7 @@ beforeAll(async () => {
       n,
     })),
   );
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
 });

@@ -23,7 +23,7 @@ const DATABASE = 'shop';
 const CHILD = built(new URL('cutover-child.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const START_WITHIN_MS = 60_000;
-const PAUSE_WITHIN_MS = 30_000;
+const PAUSE_WITHIN_MS = 60_000;
 
 export interface Ended {
   readonly command: string;

@@ -76,7 +76,7 @@ test('cutover command: copy, verify, repair, cutover -> the target is in use', a
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 90_000);
+});
 
 async function proven(): Promise<Move> {
   const move = await Move.open();
@@ -215,7 +215,7 @@ test('cutover command: verify found differences -> earlier clean verifies no lon
     expect.stringContaining('the target is in use, so nothing is replicated to it any longer'),
   ]);
   expect(late.stderr).not.toContain('--repair');
-}, 90_000);
+});
 
 test('cutover command: crashed, a tail ran, next one refused -> --on-abort runs once', async () => {
   await using move = await Move.open();

@@ -50,27 +50,23 @@ test('cutover: ledger locked by another program -> writers resume', async () => 
 });
 
 // The mount needs a private namespace, which some machines forbid.
-test.skipIf(!canMount())(
-  'cutover: disk full -> writers resume',
-  async () => {
-    await using move = await Move.open();
-    await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
-    const spec = `${SPEC.join(' ')} --ledger "$0/ledger.db"`;
-    const script = [
-      'mount -t tmpfs -o size=16m none "$0"',
-      'export DISK="$0"',
-      `cosmig copy --yes ${spec} >/dev/null`,
-      `cosmig verify --deadline 5s ${spec} >/dev/null`,
-      `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} \\`,
-      `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo resumed' >/dev/null || echo "ended $?"`,
-      'rm "$0/fill"',
-      `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} --writers-stopped >/dev/null`,
-    ].join('\n');
-    const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), {
-      COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
-    });
-    expect([code, stdout, stderr]).toEqual([0, 'ended 7\n', expect.stringMatching(/^resumed$/m)]);
-    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-  },
-  120_000,
-);
+test.skipIf(!canMount())('cutover: disk full -> writers resume', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  const spec = `${SPEC.join(' ')} --ledger "$0/ledger.db"`;
+  const script = [
+    'mount -t tmpfs -o size=16m none "$0"',
+    'export DISK="$0"',
+    `cosmig copy --yes ${spec} >/dev/null`,
+    `cosmig verify --deadline 5s ${spec} >/dev/null`,
+    `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} \\`,
+    `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo resumed' >/dev/null || echo "ended $?"`,
+    'rm "$0/fill"',
+    `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} --writers-stopped >/dev/null`,
+  ].join('\n');
+  const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), {
+    COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
+  });
+  expect([code, stdout, stderr]).toEqual([0, 'ended 7\n', expect.stringMatching(/^resumed$/m)]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});

@@ -20,7 +20,7 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
   const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '4s', '--json'];
   await using cutover = start(move, ...argv);
   const phase = (): string => move.ledger(({ migration }) => migration.read().phase);
-  await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
+  await until(() => phase() === 'committed', { what: 'the commit' });
   await move.put({ id: 'too late', customerId: 'x', tenantId: 'P' });
   const { code, stdout, stderr } = await cutover.ended;
   expect(code).toBe(4);
@@ -38,7 +38,7 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
   expect(status).toMatch(/^LATE WRITES +not replicated: "too late"$/m);
   // A further run reports it again.
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
-}, 90_000);
+});
 
 test('cutover command: a write after the watch -> verify and status name the command that names it', async () => {
   const again = 'run cosmig cutover again';
@@ -56,13 +56,13 @@ test('cutover command: a write after the watch -> verify and status name the com
   const after = await status();
   expect(after).toContain('LATE WRITES not replicated: "late"');
   expect(after).not.toContain(again);
-}, 60_000);
+});
 
 test('cutover command: other commands during it, and after its commit -> refused', async () => {
   const held = ['--on-fence', 'sleep 2'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch-writes', '1s');
   const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
-  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  await until(isFencing, { what: 'the fence' });
   for (const [command, ...flags] of [
     ['tail', '--until-caught-up'],
     ['copy'],
@@ -95,13 +95,13 @@ test('cutover command: other commands during it, and after its commit -> refused
       expect.stringContaining('cosmig: this migration is committed: the target is in use\n'),
     ]);
   }
-}, 90_000);
+});
 
 test('cutover command: verify while writers are stopped -> refused', async () => {
   const held = ['--on-fence', 'sleep 3'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch-writes', '1s');
   const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
-  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  await until(isFencing, { what: 'the fence' });
   expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is running');
   const refused = await cosmig(move, 'verify');
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('or a cosmig cutover')]);
@@ -109,7 +109,7 @@ test('cutover command: verify while writers are stopped -> refused', async () =>
   expect([skipped.code, JSON.parse(skipped.stdout)]).toMatchObject([0, { skipped: true }]);
   const { code, stderr } = await cutover.ended;
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-}, 90_000);
+});
 
 test('cutover command: verify is running -> refused before writers are stopped', async () => {
   using _verify = VerifyStore.open(verifyPath(move.ledgerPath));

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await putAll(move, orders(30));
   await move.run('copy');
   await move.run('catch-up');
-}, 60_000);
+});
 afterAll(async () => {
   await move[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });

@@ -100,7 +100,7 @@ test('verify --repair: application writes and deletes, deletes not reported, no 
   const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
   expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 120_000);
+});
 
 /** About six on an idle machine. */
 const RUNS_MAX = 48;
@@ -121,7 +121,7 @@ test('verify --repair: each run too short for a comparison -> a later run finish
   }
   expect(codes.length).toBeGreaterThan(2);
   expect(codes).toEqual(codes.map((_code, n) => (n < codes.length - 1 ? 8 : 0)));
-}, 240_000);
+});
 
 test('verify --repair: more writes than the target takes -> says so', async () => {
   await using move = await Move.open({ source: AMPLE });
@@ -132,7 +132,7 @@ test('verify --repair: more writes than the target takes -> says so', async () =
   // The target takes about fifteen of these a second, so the first of them take longer than the command may.
   const application = applicationOf(move, { deletes: 1_000_000, writers: 3, bytes: 4000, pauseMs: 30 });
   try {
-    await until(() => application.written() > 150, { what: 'many writes', timeoutMs: 60_000 });
+    await until(() => application.written() > 150, { what: 'many writes' });
     const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
     expect([code, stderr]).toEqual([
       3,

@@ -18,7 +18,7 @@ describe('verify: a container without writes', () => {
     await putAll(move, orders(400));
     await move.run('copy');
     await move.run('catch-up');
-  }, 60_000);
+  });
   afterAll(async () => move[Symbol.asyncDispose]());
 
   test('equal sides -> proven, each document read once per side', async () => {
