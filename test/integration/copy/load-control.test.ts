@@ -10,9 +10,16 @@ import type { FaultRule } from '../../helpers/emulator/admin.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
 import type { TapRequest } from '../../helpers/migration/tap.ts';
 import { begin, expectSame, order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
-import { cosmig } from '../../helpers/migration/typed.ts';
+import { cosmig, envOf, typed, withSpec } from '../../helpers/migration/typed.ts';
+import { runCosmig } from '../../helpers/run-cosmig.ts';
 import { until } from '../../helpers/wait.ts';
 import { clockAt, fastClock, setClock } from '../../helpers/clock.ts';
+
+/** What `cosmig status --json` knows of a tail: that it runs, and how far it lags once it has caught up. */
+interface Status {
+  readonly running: object | null;
+  readonly seen: { readonly lagSeconds: number | null } | null;
+}
 
 /** Intents that no commit has closed. */
 const unsettled = (move: Move): number => move.ledger(({ units }) => units.unsettled().length);
@@ -26,8 +33,9 @@ describe('a budget', () => {
     source: { throughput: 4000 },
     target: { throughput: 4000 },
   };
-  // Whatever was saved up and the last batch come on top, and a busy machine is late; test/unit/cosmos is exact.
-  const [LEAST, MOST] = [0.5, 1.5];
+  // Whatever was saved up and the last batch come on top; test/unit/cosmos is exact. A busy machine may use much less, but not
+  // as little as with 3 or 8 RU/s instead of so many percent.
+  const [LEAST, MOST] = [0.05, 1.5];
 
   test.each([
     ['--target-ru', ['300'], 'target', 300],
@@ -71,6 +79,15 @@ describe('the source', () => {
 });
 
 describe('a time budget', () => {
+  const MINUTE_MS = 60_000;
+  /** A time of the day that begins in two minutes or a little less. */
+  function minuteAhead(): { readonly atMs: number; readonly text: string } {
+    const atMs = Math.floor((Date.now() + 2 * MINUTE_MS) / MINUTE_MS) * MINUTE_MS;
+    const at = new Date(atMs);
+    const text = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+    return { atMs, text };
+  }
+
   const slow: FaultRule[] = [{ match: { op: 'read-feed', coll: 'orders' }, effect: { delayMs: 100 } }];
 
   test('a time budget ends during a copy -> it stops cleanly, and the next run continues', async () => {
@@ -78,12 +95,17 @@ describe('a time budget', () => {
     const { move } = tapped;
     await write(move, orders(200));
     await begin(move);
-    await move.admin.faults(slow);
+    // All its pages take 40 s.
+    await move.admin.faults([{ match: { op: 'read-feed', coll: 'orders' }, effect: { delayMs: 1000 } }]);
     let last: RunSnapshot | undefined;
-    const copying = move.run('copy', { flags: { for: ['1s'] }, onSnapshot: (snapshot) => (last = snapshot) });
+    const copying = move.run('copy', {
+      flags: { for: ['1s'] },
+      timing: { requestTimeoutMs: 20_000 },
+      onSnapshot: (snapshot) => (last = snapshot),
+    });
     await expect(copying).rejects.toThrow(BudgetError);
     expect(last?.complete).toBe(false);
-    expect(last?.durationMs).toBeLessThan(3000);
+    expect(last?.durationMs).toBeLessThan(20_000);
     const { read = 0, written = 0 } = last?.documents ?? {};
     expect(written).toBe(read);
     expect(unsettled(move)).toBe(0);
@@ -107,10 +129,10 @@ describe('a time budget', () => {
     const flags = { for: ['6s'], targetRu: ['300'] };
     const copying = move.run('copy', { flags, onSnapshot: (snapshot) => (last = snapshot) });
     await expect(copying).rejects.toThrow(BudgetError);
-    expect(last?.documents.written).toBeGreaterThan(100);
-    expect(last?.durationMs).toBeGreaterThan(4000);
-    // Else more than 10 s, and a busy machine is late.
-    expect(last?.durationMs).toBeLessThan(9500);
+    // About 400. A run that reads to the end of its time has read 530 by then, and ends after 10 s.
+    expect(last?.documents.read).toBeLessThan(470);
+    expect(last?.documents.written).toBeGreaterThan(50);
+    expect(last?.durationMs).toBeGreaterThan(2000);
     expect(unsettled(move)).toBe(0);
   });
 
@@ -120,9 +142,7 @@ describe('a time budget', () => {
     await write(move, orders(200));
     await begin(move);
     await move.admin.faults(slow);
-    const atMs = Math.floor((Date.now() + 90_000) / 60_000) * 60_000;
-    const at = new Date(atMs);
-    const text = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+    const { atMs, text } = minuteAhead();
     const aheadMs = atMs - 1500 - Date.now();
     const clock = clockAt(() => Date.now() + aheadMs);
     await expect(move.run('copy', { flags: { until: [text] }, clock })).rejects.toThrow(BudgetError);
@@ -135,7 +155,15 @@ describe('a time budget', () => {
     await write(move, orders(20));
     await move.run('copy');
     await write(move, orders(20, { again: true }));
-    const tailed = await move.run('tail', { flags: { for: ['2s'] } });
+    // However long it takes to catch up: the time has come as soon as it has.
+    let skippedMs = 0;
+    const tailed = await move.run('tail', {
+      flags: { until: [minuteAhead().text] },
+      clock: clockAt(() => Date.now() + skippedMs),
+      onSnapshot: ({ documents }) => {
+        if (documents.written === 20) skippedMs = 3 * MINUTE_MS;
+      },
+    });
     expect(tailed).toMatchObject({ complete: true, documents: { written: 20 } });
     await expectSame(move, tailed);
   });
@@ -151,12 +179,12 @@ describe('a time budget', () => {
     const tailed = await move.run('tail', {
       flags: { for: ['3s'] },
       clock,
-      drain: AbortSignal.timeout(10_000),
+      drain: AbortSignal.timeout(60_000),
     });
     expect(tailed.complete).toBe(true);
     expect(passedMs()).toBeGreaterThan(2000);
     // Otherwise the drain signal would have ended it.
-    expect(passedMs()).toBeLessThan(9500);
+    expect(passedMs()).toBeLessThan(59_000);
   });
 
   test('work left -> exit code 8, no work left -> 0', async () => {
@@ -171,7 +199,18 @@ describe('a time budget', () => {
     expect(JSON.parse(copied.stdout)).toMatchObject({ complete: false, error: { code: 'budget' } });
     await move.admin.clearFaults();
     expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
-    const tailed = await cosmig(move, 'tail', '--for', '2s', '--json');
+    let skippedMs = 0;
+    const tailing = runCosmig(withSpec(['tail', '--until', minuteAhead().text, '--json']), {
+      env: envOf(move),
+      clock: clockAt(() => Date.now() + skippedMs),
+    });
+    const hasCaughtUp = async (): Promise<boolean> => {
+      const { running, seen } = JSON.parse((await typed(move, 'status', '--json')).stdout) as Status;
+      return running !== null && (seen?.lagSeconds ?? null) !== null;
+    };
+    await until(hasCaughtUp, { what: 'a tail that has caught up' });
+    skippedMs = 3 * MINUTE_MS;
+    const tailed = await tailing;
     expect(JSON.parse(tailed.stdout)).toMatchObject({ complete: true });
     expect(tailed.code).toBe(0);
   });
@@ -276,9 +315,7 @@ describe('a run that waits reports the reason', () => {
     const reasons = new Set<string>();
     await move.admin.faults([{ after: 1, ...rule }]);
     const copying = move.run('copy', { onSnapshot: ({ waitsFor }) => reasons.add(String(waitsFor)) });
-    await until(() => [...reasons].some((text) => words.test(text)), {
-      what: `one of ${[...reasons].join()}`,
-    });
+    await until(() => [...reasons].some((text) => words.test(text)), { what: `${words}` });
     await move.admin.clearFaults();
     const copied = await copying;
     expect(copied.documents.deadLettered).toBe(1);

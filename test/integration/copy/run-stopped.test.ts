@@ -41,7 +41,9 @@ describe('a run is stopped', () => {
     };
     return { held: () => held, release };
   }
-  const PATIENT = { requestTimeoutMs: 5000 };
+  const PATIENT = { requestTimeoutMs: 45_000 };
+  /** A run that waits for its requests in flight takes longer. */
+  const SOON_MS = 30_000;
 
   test('once -> work in flight is finished and committed, and the next run has nothing to settle', async () => {
     await using tapped = await Tapped.open();
@@ -61,7 +63,7 @@ describe('a run is stopped', () => {
     await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     drain.abort(new Error('Ctrl-C'));
     release();
-    await expect(within(copying, 4000, 'a drain')).rejects.toThrow('Ctrl-C');
+    await expect(within(copying, SOON_MS, 'a drain')).rejects.toThrow('Ctrl-C');
     expect(unsettled(move)).toBe(0);
     expect((await move.documents(move.target)).length).toBeGreaterThanOrEqual(40);
     const points: string[] = [];
@@ -90,7 +92,7 @@ describe('a run is stopped', () => {
     await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     drain.abort(new Error('Ctrl-C'));
     abort.abort(new Error('twice'));
-    await expect(within(copying, 2000, 'an abort')).rejects.toThrow();
+    await expect(within(copying, SOON_MS, 'an abort')).rejects.toThrow();
     expect(unsettled(move)).toBeGreaterThanOrEqual(8);
     // These writes were sent, but the run that waited for their replies has ended.
     release();
@@ -111,7 +113,7 @@ describe('a run is stopped', () => {
     const argv = withSpec(['copy', '--json']);
     const run = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
     tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
-    const { code, stdout } = await within(run.ended, 10_000, 'a drain');
+    const { code, stdout } = await within(run.ended, SOON_MS, 'a drain');
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toMatchObject({ complete: false, error: { code: 'canceled' } });
     expect(unsettled(move)).toBe(0);
@@ -135,7 +137,7 @@ describe('a run is stopped', () => {
     await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 405 } }]);
     release();
-    await expect(within(copying, 4000, 'a failure')).rejects.toMatchObject({ exitCode: 6 });
+    await expect(within(copying, SOON_MS, 'a failure')).rejects.toMatchObject({ exitCode: 6 });
     await move.admin.clearFaults();
     await expectSame(move, await move.run('copy'));
   });
