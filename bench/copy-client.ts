@@ -6,6 +6,7 @@
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
 import { statSync } from 'node:fs';
 import { run } from '../src/engine/run.ts';
+import { keepOldGenerationSmall } from '../src/lib/heap.ts';
 import { withLedger } from './client-parts.ts';
 import { DOCUMENT_BYTES } from './documents.ts';
 import { FloorConnection, FloorSigner, type FloorReply, type FloorRequest } from './floor-client.ts';
@@ -220,6 +221,8 @@ async function measure(copy: Copy, target: Target, documents: number): Promise<T
 const [words = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
 const [way = '', ranges = RANGES, sizeBytes = DOCUMENT_BYTES] = words.split('/');
 const target = { endpoint, key, ranges: Number(ranges), sizeBytes: Number(sizeBytes) };
+// As bin/cosmig.js does.
+if (way === 'cosmig' || way === 'map') keepOldGenerationSmall();
 for (const count of counts) {
   const took = await measure(WAYS[way as Way], target, Number(count));
   process.stdout.write(`${JSON.stringify(took)}\n`);

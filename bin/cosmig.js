@@ -8,10 +8,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(2);
 }
 try {
-  // A comparison must not take much memory, and V8 accepts this setting only before the large modules have grown its heap.
-  if (process.argv[2] === 'verify') {
-    const { keepYoungGenerationSmall } = await import('../dist/lib/heap.js');
-    keepYoungGenerationSmall();
+  // These commands must not take much memory. V8 accepts the first setting only before the large modules have grown its heap.
+  if (['verify', 'copy', 'tail', 'reverse'].includes(process.argv[2])) {
+    const { keepOldGenerationSmall, keepYoungGenerationSmall } = await import('../dist/lib/heap.js');
+    if (process.argv[2] === 'verify') keepYoungGenerationSmall();
+    else keepOldGenerationSmall();
   }
   const { main } = await import('../dist/cli/main.js');
   await main();

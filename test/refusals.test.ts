@@ -79,7 +79,8 @@ describe('what texts name', () => {
     (
       'account-name analytical-storage-ttl body cep conflict-resolution-policy database-name full-text-policy idx ' +
       'max-throughput method name partition-key-path partition-key-version resource-group throughput unique-key-policy url ' +
-      'vector-embeddings foreground-scripts semi-space-growth-factor default-consistency-level'
+      'vector-embeddings foreground-scripts semi-space-growth-factor heap-growing-percent ' +
+      'default-consistency-level'
     ).split(' '),
   );
   /** Words that follow the name of the program where it is talked about. */
