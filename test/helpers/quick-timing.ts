@@ -11,6 +11,12 @@ export const QUICK_COMPARE = { requestTimeoutMs: 2000, gapMs: 100, checkpointMs:
 const PRODUCT = { ...TIMING };
 const PRODUCT_COMPARE = { ...COMPARE_TIMING };
 
+/** For a file of tests that lose no request: one that takes long belongs to a process that was stopped for a while. */
+export function waitForReplies(): void {
+  Object.assign(TIMING, { requestTimeoutMs: PRODUCT.requestTimeoutMs });
+  Object.assign(COMPARE_TIMING, { requestTimeoutMs: PRODUCT_COMPARE.requestTimeoutMs });
+}
+
 /** Both ways, because files of tests share a process. */
 export function useQuickTiming(isQuick: boolean): void {
   const quick = isQuick && process.env['COSMIG_TEST_TIMING'] !== 'real';

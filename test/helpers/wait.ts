@@ -22,6 +22,34 @@ export async function until<T>(check: () => T | Promise<T>, deadline: Deadline):
   }
 }
 
+const TICK_MS = 20;
+
+/**
+ * Measures how long this process has run. Time in which it was stopped, or waited for a core, does not count: then its
+ * timers are late.
+ */
+export class RunningTime implements Disposable {
+  #ticks = 0;
+  readonly #waiting: { readonly atTick: number; readonly call: () => void }[] = [];
+  readonly #timer = setInterval(() => {
+    this.#ticks += 1;
+    for (const { atTick, call } of this.#waiting) if (atTick === this.#ticks) call();
+  }, TICK_MS);
+
+  get ms(): number {
+    return this.#ticks * TICK_MS;
+  }
+
+  /** Calls `call` when the process has run for `delayMs` more. */
+  after(delayMs: number, call: () => void): void {
+    this.#waiting.push({ atTick: this.#ticks + Math.ceil(delayMs / TICK_MS), call });
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
 /** The answer of `work`, or an error that names it when it takes too long. */
 export async function within<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
   const stop = new AbortController();

@@ -10,7 +10,7 @@ export const CUTOVER: CutoverOptions = {
   lastCleanMs: () => 1,
   prove: async () => ({ equal: true, why: '', suspects: [] }),
   say: () => {},
-  deadlineMs: 20_000,
+  deadlineMs: 60_000,
   quietMs: 50,
   watchMs: 0,
 };

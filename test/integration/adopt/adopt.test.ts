@@ -103,7 +103,7 @@ describe('a lost ledger', () => {
     expect(await compared).toBe(true);
     expect((await move.run('catch-up')).sweepPending).toBe(false);
     await expectEqual(move);
-    await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+    await runCutover(move.parts(), CUTOVER);
   });
 
   test('in the middle of a reverse window -> the source is adopted in the other direction, and nothing is lost', async () => {
@@ -328,7 +328,7 @@ test('an older copy of a ledger whose migration was committed -> refused; a new 
   const kept = Ledger.openReadonly(move.ledgerPath);
   kept.backup(backup);
   kept.close();
-  await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  await runCutover(move.parts(), CUTOVER);
   copyFileSync(backup, move.ledgerPath);
   const refusal = await refusalOf(move.run('copy'));
   expect(refusal).toMatchObject({ exitCode: 3, hint: expect.stringContaining('--adopt-target') });

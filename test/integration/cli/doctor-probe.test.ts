@@ -12,7 +12,11 @@ import { Move } from '../../helpers/migration/move.ts';
 import { envOf, typed } from '../../helpers/migration/typed.ts';
 import { startCosmig } from '../../helpers/process/cosmig-process.ts';
 import { until } from '../../helpers/wait.ts';
+import { waitForReplies } from '../../helpers/quick-timing.ts';
 import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
+
+// A probe whose request is lost has no answer.
+waitForReplies();
 
 /** Without any setting of a migration, which there may not be yet. */
 const ASK = ['doctor', '--probe', 'shop/cosmig-probe'];

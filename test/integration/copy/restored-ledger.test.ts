@@ -87,7 +87,7 @@ test('restored ledger: from before the cutover commit -> nothing is replicated',
   await move.put(...orders);
   await move.run('copy');
   const putBack = keep(move);
-  await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  await runCutover(move.parts(), CUTOVER);
   putBack();
   const before = await move.documents(move.target);
   await move.put({ ...order(1), n: 'written to the wrong side' });

@@ -310,7 +310,7 @@ describe('cutover: a document that differs', () => {
         while ((await isThere()) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 50));
         return { equal: !signal.aborted, why: '', suspects: [] };
       },
-      deadlineMs: 15_000,
+      deadlineMs: 60_000,
     });
     expect(result).toMatchObject({ phase: 'committed' });
   });

@@ -31,7 +31,7 @@ async function cut(
 ): Promise<{ readonly result: unknown; readonly phase: string; readonly ids: readonly string[] }> {
   const run = move.parts();
   const proof: CutoverOptions['prove'] = async (signal, scope) =>
-    compareForCutover(run, { deadlineMs: 20_000, signal, scope });
+    compareForCutover(run, { deadlineMs: 60_000, signal, scope });
   const result = await runCutover(run, {
     stopWriters: async () => {},
     onCommit: async () => {},
@@ -39,7 +39,7 @@ async function cut(
     lastCleanMs: () => 1,
     prove: proof,
     say: () => {},
-    deadlineMs: 20_000,
+    deadlineMs: 60_000,
     quietMs: 300,
     watchMs: 0,
     ...parts(proof),

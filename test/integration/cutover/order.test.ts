@@ -28,7 +28,7 @@ async function cut(
     lastCleanMs: () => 1,
     prove: async () => EQUAL,
     say: (text) => said.push(text),
-    deadlineMs: 20_000,
+    deadlineMs: 60_000,
     quietMs: 200,
     watchMs: 0,
     ...parts,

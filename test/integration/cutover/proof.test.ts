@@ -16,7 +16,7 @@ test.each([
   const text = (n: number): string => `{"id":"1","customerId":"a","tenantId":${key},"n":${n}}`;
   await wire.create(text(1), ['a']);
   expect((await cosmig(move, 'copy')).code).toBe(0);
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s')).code).toBe(0);
   // Only documents changed since are compared one by one.
   await wire.upsert(text(2), ['a']);
   const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s');
@@ -41,7 +41,7 @@ test('cutover: documents expire all the time, deletes not reported -> a deleted 
   );
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await cosmig(move, 'tail', '--until-caught-up');
-  expect((await cosmig(move, 'verify', '--deadline', '5s', '--repair')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s', '--repair')).code).toBe(0);
   await move.source.item('deleted', 'a').delete();
   await move.put({ id: 'new', customerId: 'a', tenantId: 'P' });
   let passedMs = 1_000_000;

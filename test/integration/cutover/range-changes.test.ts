@@ -34,10 +34,13 @@ describe.each<readonly [string, MoveOptions]>([
   test('split during watch and comparison -> commits', async () => {
     await using move = await moved(options);
     let proofs = 0;
+    let splitting: Promise<unknown> | undefined;
     const { result } = await cut(move, {
-      // In the middle of the watch.
-      stopWriters: async () => void setTimeout(() => void move.admin.split('shop/orders'), 150),
+      onStep: ({ name }) => {
+        if (name === 'watching the fence') splitting ??= move.admin.split('shop/orders');
+      },
       prove: async () => {
+        await splitting;
         if ((proofs += 1) === 1) await move.admin.split('shop/orders');
         return { equal: true, why: '', suspects: [] };
       },
@@ -64,10 +67,10 @@ describe.each<readonly [string, MoveOptions]>([
   test('split after the commit -> not a late write, and hides none', async () => {
     await using move = await moved(options);
     const { result, said } = await cut(move, {
-      watchMs: 2500,
+      watchMs: 300,
       onCommit: async () => {
-        setTimeout(() => void move.admin.split('shop/orders'), 150);
-        setTimeout(() => void move.put({ id: 'oops', customerId: 'a', tenantId: 'P' }), 900);
+        await move.admin.split('shop/orders');
+        await move.put({ id: 'oops', customerId: 'a', tenantId: 'P' });
       },
     });
     expect(result.lateWrites).toMatchObject([{ ids: ['"oops"'], what: 'written' }]);
@@ -79,8 +82,7 @@ describe.each<readonly [string, MoveOptions]>([
     await move.admin.split('shop/orders');
     await move.run('catch-up');
     const { result, said } = await cut(move, {
-      quietMs: 1000,
-      watchMs: 2500,
+      watchMs: 300,
       onCommit: async () => {
         for (let n = 0; n < 24; n += 1)
           await move.put({ id: `late ${n}`, customerId: `c${n}`, tenantId: 'P' });

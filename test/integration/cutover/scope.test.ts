@@ -37,7 +37,7 @@ test('cutover: everything is compared and one that was not proven before exists 
   const run = move.parts();
   const result = await runCutover(run, {
     ...CUTOVER,
-    prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 20_000, signal, scope }),
+    prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 60_000, signal, scope }),
   });
   expect(result).toMatchObject({ phase: 'committed' });
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
@@ -59,7 +59,7 @@ test('cutover: everything was compared -> only differences are compared again, a
   const result = await runCutover(run, {
     ...CUTOVER,
     prove: async (signal, scope) => {
-      const proof = await compareForCutover(run, { deadlineMs: 20_000, signal, scope });
+      const proof = await compareForCutover(run, { deadlineMs: 60_000, signal, scope });
       scopes.push([scope, proof.equal, lastCleanComparison(run.spec) === null]);
       return proof;
     },
@@ -132,7 +132,7 @@ test.each([
       stopWriters: async () => void (isSaid = said.some((line) => line.startsWith('documents expire: '))),
       deadlineMs: 60_000,
       compareAllMs: () => takesMs,
-      prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 20_000, signal, scope }),
+      prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 60_000, signal, scope }),
     });
     expect(result).toMatchObject({ phase: 'committed', proof: { compared: 'all' } });
     expect([isSaid, said.filter((line) => line.startsWith('documents expire: '))]).toEqual([

@@ -64,7 +64,7 @@ describe.each(HOW.map((one, n) => [...one, n] as const))(
           ...CUTOVER,
           say: (text) => said.push(text),
           prove: async (signal, scope) => {
-            const found = await compareForCutover(run, { deadlineMs: 20_000, signal, scope });
+            const found = await compareForCutover(run, { deadlineMs: 60_000, signal, scope });
             if (found.equal === true && !isDone) {
               isDone = true;
               await does(move);

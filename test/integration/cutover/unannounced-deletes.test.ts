@@ -25,7 +25,7 @@ test.each(['reconcile', 'marker:/gone'])(
     );
     expect((await cosmig(move, 'copy', ...by)).code).toBe(0);
     await cosmig(move, 'tail', '--until-caught-up', ...by);
-    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '60s', ...by)).code).toBe(0);
     await move.source.item('deleted', 'a').delete();
     await move.target.item('mortal', 'P').delete();
     const cut = await cosmig(move, ...CUTOVER, ...by);
@@ -48,7 +48,7 @@ test.each(['reconcile', 'marker:/gone'])(
     expect((await cosmig(move, 'copy', ...by)).code).toBe(5);
     expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
     await cosmig(move, 'tail', '--until-caught-up', ...by);
-    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '60s', ...by)).code).toBe(0);
     await move.source.item('deleted', 'a').delete();
     const cut = await cosmig(move, ...CUTOVER, ...by);
     expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
@@ -65,7 +65,7 @@ test.each(['reconcile', 'marker:/gone', 'avad'])(
     for (const id of ['deleted', 'lost', 'kept']) await move.put({ id, customerId: 'a', tenantId: 'P' });
     expect((await cosmig(move, 'copy', ...by)).code).toBe(0);
     await cosmig(move, 'tail', '--until-caught-up', ...by);
-    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '60s', ...by)).code).toBe(0);
     await move.target.item('lost', 'P').delete();
     if (deletes === 'avad') await move.target.items.create({ id: 'extra', customerId: 'a', tenantId: 'P' });
     else await move.source.item('deleted', 'a').delete();
@@ -82,7 +82,7 @@ test('unannounced deletes: nothing was lost -> committed by the changes and the 
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.put({ id: 'later', customerId: 'a', tenantId: 'P' });
   await move.source.item('gone', 'a').delete();
-  expect((await cosmig(move, 'verify', '--repair', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--repair', '--deadline', '60s')).code).toBe(0);
   await move.put(
     { id: 'changed', customerId: 'a', tenantId: 'Q' },
     { id: 'last', customerId: 'a', tenantId: 'P' },
@@ -116,7 +116,7 @@ test('copy deleted in the target, deletes reported: a waiver keeps an old versio
   await move.put({ ...large, pad: 'x'.repeat(LARGE_BYTES - size) });
   expect((await typed(move, 'tail', '--until-caught-up', ...spec)).code).toBe(5);
   expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
-  expect((await typed(move, 'verify', '--deadline', '5s', ...spec)).code).toBe(0);
+  expect((await typed(move, 'verify', '--deadline', '60s', ...spec)).code).toBe(0);
   await move.target.item('lost', 'P-a-and-so-on-and-so-on').delete();
   const cut = await typed(move, ...CUTOVER, ...spec);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
@@ -136,7 +136,7 @@ test.each([
     );
     expect((await cosmig(move, 'copy')).code).toBe(0);
     await cosmig(move, 'tail', '--until-caught-up');
-    expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '60s')).code).toBe(0);
     await move.admin.account({ replicaLagMs: 600_000 });
     await move.source.item('deleted', 'a').delete();
     const cut = await cosmig(move, ...CUTOVER);
@@ -158,7 +158,7 @@ test('copy deleted in the target: a waived document was moved after all -> found
   for (const customerId of ['a', 'b'])
     await move.put({ id: 'twin', customerId, tenantId: `of ${customerId}` });
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s')).code).toBe(0);
   await move.target.item('lost', 'P').delete();
   const cut = await cosmig(move, ...CUTOVER);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);

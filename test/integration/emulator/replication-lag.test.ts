@@ -120,17 +120,18 @@ describe('a point read', () => {
     await lag(lagMs);
     const endsAt = Date.now() + 1_500;
     let written = FIRST;
-    const writer = async (): Promise<void> => {
-      while (Date.now() < endsAt) await write('a', (written += 1));
-    };
     const seen: unknown[] = [];
+    // A machine that stops this process for a while needs longer to see some versions.
+    const isOver = (): boolean => Date.now() >= endsAt && new Set(seen).size > 10;
+    const writer = async (): Promise<void> => {
+      while (!isOver()) await write('a', (written += 1));
+    };
     const reader = async (): Promise<void> => {
-      while (Date.now() < endsAt) seen.push(await read('a'));
+      while (!isOver()) seen.push(await read('a'));
     };
     await Promise.all([writer(), reader()]);
     expect(seen.filter((version) => typeof version !== 'number' || version < FIRST)).toEqual([]);
     expect(seen).toEqual((seen as number[]).toSorted((left, right) => left - right));
-    expect(new Set(seen).size).toBeGreaterThan(10);
     await until(async () => (await read('a')) === written, { what: 'the newest version' });
   });
 });

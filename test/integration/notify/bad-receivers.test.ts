@@ -165,7 +165,7 @@ test('notify: a cutover whose receiver never answers -> commits', async () => {
   await using other = await Move.open();
   await other.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(other, 'copy')).code).toBe(0);
-  expect((await cosmig(other, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(other, 'verify', '--deadline', '60s')).code).toBe(0);
   await using receiver = await NotificationReceiver.open();
   receiver.answer = () => 'hangs';
   const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch-writes', '1s', '--json'];

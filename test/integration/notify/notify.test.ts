@@ -51,7 +51,7 @@ test('notify: copy, tail, verify and a cutover that commits -> the expected sequ
   expect(await run('tail', '--until-caught-up')).toEqual([0, ['end: 0']]);
   // The gate is closed before a comparison.
   expect(await run('cutover', '--writers-stopped')).toEqual([3, ['end: 3']]);
-  expect(await run('verify', '--deadline', '5s')).toEqual([0, ['proof: equal', 'end: 0']]);
+  expect(await run('verify', '--deadline', '60s')).toEqual([0, ['proof: equal', 'end: 0']]);
   expect(await run('cutover', '--on-fence', 'true', '--quiet-for', '1s', '--watch-writes', '1s')).toEqual([
     0,
     [
@@ -117,7 +117,7 @@ test('notify: a cutover backs out, dead letters, differences -> their reasons, a
     expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
     await move.target.item('confidential-2', 'confidential-2').delete();
     expect(await run('verify', '--deadline', '5s')).toEqual([4, ['proof: differs', 'end: 4']]);
-    expect(await run('verify', '--repair', '--deadline', '5s')).toEqual([0, ['proof: equal', 'end: 0']]);
+    expect(await run('verify', '--repair', '--deadline', '60s')).toEqual([0, ['proof: equal', 'end: 0']]);
     expect(await run('cutover', '--on-fence', 'exit 7', '--on-abort', 'true')).toEqual([
       3,
       [
@@ -169,7 +169,7 @@ test('notify: the source is written to after the stop and after the commit -> no
   await using receiver = await NotificationReceiver.open();
   const env = { COSMIG_NOTIFY: receiver.url };
   expect((await notified(move, {}, 'copy')).code).toBe(0);
-  expect((await notified(move, {}, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await notified(move, {}, 'verify', '--deadline', '60s')).code).toBe(0);
   const write = async (): Promise<void> =>
     move.put({ id: 'confidential-late', customerId: 'x', tenantId: 'confidential-1', at: systemClock.now() });
   const seen = (step: string): boolean =>

@@ -61,7 +61,7 @@ test('watch --notify: a whole migration that notifies as well -> the same events
   };
   expect(await run('copy')).toBe(0);
   await move.target.item('confidential-2', 'confidential-2').delete();
-  expect(await run('verify', '--repair', '--deadline', '5s')).toBe(0);
+  expect(await run('verify', '--repair', '--deadline', '60s')).toBe(0);
   expect(await run('cutover', '--on-fence', 'exit 7', '--on-abort', 'true')).toBe(3);
   expect(await run('cutover', '--on-fence', 'true', '--quiet-for', '1s', '--watch-writes', '1s')).toBe(0);
   watch.kill('SIGINT');

@@ -18,8 +18,9 @@ describe.skipIf(!canMount())('plan --exact: a full disk', () => {
   test.each([
     ['64k', 'while the plan file is made', 'plan'],
     ['192k', 'while the pass begins', 'plan'],
-    ['512k', 'while entries are written', 'plan-exact'],
-    ['576k', 'while a checkpoint is written after the entries', 'plan'],
+    // Checkpoints come by time, so a slow machine has more of them, and either file may be the one that cannot grow.
+    ['512k', 'while entries are written', 'plan(?:-exact)?'],
+    ['576k', 'while a checkpoint is written after the entries', 'plan(?:-exact)?'],
   ])(
     '%s, %s -> exit code 7 with a hint, and as without it once there is space',
     async (size, _when, file) => {

@@ -15,6 +15,9 @@ import { byDay } from '../../helpers/generated.ts';
 import { DEVIATION_ROWS } from '../../helpers/migration/deviations.ts';
 import { Move } from '../../helpers/migration/move.ts';
 import { cosmig } from '../../helpers/migration/typed.ts';
+import { waitForReplies } from '../../helpers/quick-timing.ts';
+
+waitForReplies();
 
 test.concurrent.each(byDay(Object.keys(DEVIATION_ROWS) as Deviation[], { every: 2 }))(
   '%s -> as docs/internals/probes.md says',
@@ -51,7 +54,7 @@ test.concurrent.each(byDay(Object.keys(DEVIATION_ROWS) as Deviation[], { every: 
     await move.source.item('deleted', keyOf).delete();
     await row.change?.(move);
     const tailed = await cosmig(move, 'tail', '--until-caught-up', '--for', '40s');
-    const verified = await cosmig(move, 'verify', '--deadline', '5s');
+    const verified = await cosmig(move, 'verify', '--deadline', '30s');
     expect([copied.code, tailed.code, verified.code]).toEqual(row.codes);
     expect(verified.stdout + verified.stderr).toMatch(row.says ?? '');
   },

@@ -119,9 +119,9 @@ describe.each(MODES)('renamed, deletes by %s', (mode) => {
     expect(busy.length).toBeGreaterThan(4);
     expect(target).toEqual(expect.arrayContaining(source));
     expect(target.length).toBeGreaterThan(source.length);
-    const verified = await cosmig(move, 'verify', '--deadline', '10s', ...by);
+    const verified = await cosmig(move, 'verify', '--deadline', '60s', ...by);
     expect([verified.code, verified.stdout]).toEqual([4, expect.stringContaining('extra')]);
-    expect((await cosmig(move, 'verify', '--repair', '--deadline', '20s', ...by)).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--repair', '--deadline', '60s', ...by)).code).toBe(0);
     await expectSame(move);
   });
 
@@ -135,7 +135,7 @@ describe.each(MODES)('renamed, deletes by %s', (mode) => {
       await move.put(order(idOf(history)('1')), order(idOf(history)('2'), 'Q'));
     await move.run('copy');
     await move.run('catch-up');
-    expect((await cosmig(move, 'verify', '--deadline', '10s', ...by)).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '60s', ...by)).code).toBe(0);
     expect(isSweepPending(move)).toBe(false);
 
     for (const history of HISTORIES) await history.act(move, idOf(history));
@@ -164,7 +164,7 @@ describe.each(MODES)('renamed, deletes by %s', (mode) => {
     await rename(move, '1', order('1b', 'P', { mail: 'x' }));
     expect((await move.run('catch-up')).documents.deadLettered).toBe(1);
     expect(await idsIn(move, 'target')).toEqual(['1', '2']);
-    await cosmig(move, 'verify', '--repair', '--deadline', '20s', ...by);
+    await cosmig(move, 'verify', '--repair', '--deadline', '60s', ...by);
     expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
     await expectSame(move);
   });
@@ -226,7 +226,7 @@ test('a copy deleted in the target balances the counts, deletes by avad -> the c
   await move.put(order('1'), order('2'), order('3'));
   await move.run('copy');
   await move.run('catch-up');
-  expect((await cosmig(move, 'verify', '--deadline', '10s', '--deletes', 'avad')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s', '--deletes', 'avad')).code).toBe(0);
   await rename(move, '1', order('1b'));
   await move.run('catch-up');
   await move.target.item('2', 'P').delete();

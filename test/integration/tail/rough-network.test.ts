@@ -12,7 +12,7 @@ import { within } from '../../helpers/wait.ts';
 
 const TIMEOUT_MS = 400;
 /** A run through such a network may take so long on a busy machine. */
-const RUN_MS = 40_000;
+const RUN_MS = 120_000;
 const DOCUMENTS = 120;
 /** With one kind of trouble. */
 const FEWER = 60;
@@ -44,15 +44,10 @@ test.concurrent.each(byDay(NETWORK_TROUBLES, { every: 3 }))(
     const struck = await migrate({ [trouble]: trouble === 'refuse' ? 0.3 : 0.08 }, FEWER);
     expect(struck[trouble]).toBeGreaterThan(0);
   },
-  2 * RUN_MS,
 );
 
-test(
-  'network: all of it at once -> everything arrives once',
-  async () => {
-    const plan = Object.fromEntries(NETWORK_TROUBLES.map((trouble) => [trouble, 0.02]));
-    const struck = await migrate(plan, DOCUMENTS);
-    expect(Object.keys(struck).length).toBe(NETWORK_TROUBLES.length);
-  },
-  2 * RUN_MS,
-);
+test('network: all of it at once -> everything arrives once', async () => {
+  const plan = Object.fromEntries(NETWORK_TROUBLES.map((trouble) => [trouble, 0.02]));
+  const struck = await migrate(plan, DOCUMENTS);
+  expect(Object.keys(struck).length).toBe(NETWORK_TROUBLES.length);
+});

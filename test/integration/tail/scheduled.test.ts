@@ -52,7 +52,7 @@ test('scheduled: any of three commands died -> the same commands resume', async 
     for (const [command, ...flags] of [
       ['copy'],
       ['tail', '--until-caught-up', '--for', '5m'],
-      ['verify', '--deadline', '20s'],
+      ['verify', '--deadline', '60s'],
     ] as const)
       codes.push((await start(move, command, ...flags).ended).code);
     return codes;

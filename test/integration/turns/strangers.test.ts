@@ -70,7 +70,7 @@ test('strangers: documents of the source change before the target does -> dead l
   expect((await source.item('moved', 'elsewhere').read<Order>()).statusCode).toBe(200);
 
   await expect(turns.cutOver(1)).rejects.toThrow('3 documents are not in the target');
-  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '60s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
   expect(lettersOf(turns)).toEqual([]);
@@ -171,7 +171,7 @@ test('strangers: writes before the first reverse -> named, never replaced, and s
   await source.item('kept', 'c').replace({ ...strange('kept'), tenantId: 'u' });
   // The replication of the repair opens a letter of its own, which the repair closes.
   await move.target.item('untouched', 't').replace(order('untouched', { by: 'application' }));
-  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '60s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.anything()]);
   expect(await move.documents(source)).toEqual(await move.documents(move.target));
   expect(repair.stderr).toContain('repairing 6 differences');
@@ -307,7 +307,7 @@ test('strangers: a write while the writers are stopped -> the rollback backs out
   const hooks = { stopWriters, onCommit: done, onAbort: done };
   const rollback = cutOverWithProof(
     turns.parts(1),
-    { ...hooks, deadlineMs: 20_000, quietMs: 50, watchMs: 0, likeSource: [] },
+    { ...hooks, deadlineMs: 60_000, quietMs: 50, watchMs: 0, likeSource: [] },
     { onStep: () => {}, onProof: () => {} },
   );
   await expect(rollback).rejects.toThrow(NotReadyError);

@@ -155,7 +155,7 @@ test('way back: a document expires after the commit and before the pause -> name
       stopWriters: done,
       onCommit: done,
       onAbort: done,
-      deadlineMs: 20_000,
+      deadlineMs: 60_000,
       quietMs: 50,
       watchMs: 0,
       likeSource: [],
@@ -178,7 +178,7 @@ test('way back: a document expires after the commit and before the pause -> name
     3,
     expect.stringContaining('cosmig verify --reverse --repair'),
   ]);
-  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '5s');
+  const repair = await cosmig(move, 'verify', '--reverse', '--repair', '--deadline', '60s');
   expect([repair.code, repair.stderr]).toEqual([0, expect.stringContaining('repairing 1 difference')]);
   expect(await move.documents(move.source)).toEqual([lasting, short]);
   const back = await cosmig(move, 'rollback', ...SWITCH);

@@ -27,7 +27,7 @@ test('cutover command: copy, verify, repair, cutover -> the target is in use', a
     const differs = await cosmig(move, 'verify', '--deadline', '5s', '--json');
     expect(differs.code).toBe(4);
     expect(JSON.parse(differs.stdout)).toMatchObject({ equal: false, differences: { extra: 1, missing: 0 } });
-    const repaired = await cosmig(move, 'verify', '--repair', '--deadline', '5s');
+    const repaired = await cosmig(move, 'verify', '--repair', '--deadline', '60s');
     expect(repaired.code).toBe(0);
 
     await move.source.item('o5', 'c5').delete();
@@ -82,7 +82,7 @@ async function proven(): Promise<Move> {
   const move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(0);
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s')).code).toBe(0);
   return move;
 }
 
@@ -221,7 +221,7 @@ test('cutover command: crashed, a tail ran, next one refused -> --on-abort runs 
   await using move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(0);
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '60s')).code).toBe(0);
   const hooks = ['--on-fence', 'kill -9 $PPID', '--on-abort', 'echo resumed'];
   expect((await start(move, 'cutover', ...hooks).ended).code).toBe(-1);
   // A scheduled tail; the document that it replicates keeps the gate closed.

@@ -58,7 +58,7 @@ test.skipIf(!canMount())('cutover: disk full -> writers resume', async () => {
     'mount -t tmpfs -o size=16m none "$0"',
     'export DISK="$0"',
     `cosmig copy --yes ${spec} >/dev/null`,
-    `cosmig verify --deadline 5s ${spec} >/dev/null`,
+    `cosmig verify --deadline 60s ${spec} >/dev/null`,
     `cosmig cutover --quiet-for 1s --watch-writes 1s ${spec} \\`,
     `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo resumed' >/dev/null || echo "ended $?"`,
     'rm "$0/fill"',

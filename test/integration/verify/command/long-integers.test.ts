@@ -39,7 +39,7 @@ test.each(['avad', 'reconcile'])(
     expect(status.stdout).toMatch(/^long integers +in \d versions that were read: integers beyond 2\^53,/m);
     const json = JSON.parse((await typed(move, 'status', '--json')).stdout) as { documents: object };
     expect(json.documents).toMatchObject({ longIntegers: 2 + (documents.longIntegers ?? 0) });
-    const by = ['--deletes', mode, '--deadline', '20s'];
+    const by = ['--deletes', mode, '--deadline', '60s'];
     const verified = await cosmig(move, 'verify', ...by);
     expect(verified.stdout).toContain('long integers        2 documents in the source, 2 in the target: ');
     expect(JSON.parse((await cosmig(move, 'verify', '--json', ...by)).stdout)).toMatchObject({

@@ -23,7 +23,7 @@ test('verify --repair: deletes were lost, and a difference stays -> a comparison
   };
   const writing = write();
   try {
-    expect((await typed(move, 'verify', '--repair', '--deadline', '10s', ...SPEC)).code).toBe(4);
+    expect((await typed(move, 'verify', '--repair', '--deadline', '60s', ...SPEC)).code).toBe(4);
   } finally {
     stop.abort();
     await writing;

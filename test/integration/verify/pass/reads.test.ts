@@ -67,7 +67,8 @@ describe('verify reads', () => {
     await move.target.items.create({ id: 'extra', customerId: 'c1', tenantId: 't1' });
     const { meddle, documents } = counting();
     tap.meddle = meddle;
-    expect(await verifyMove(move)).toMatchObject({
+    // What is lost is read again.
+    expect(await verifyMove(move, { timing: { requestTimeoutMs: 45_000 } })).toMatchObject({
       equal: false,
       differences: { missing: 1, extra: 1, different: 1, wrongSlot: 0 },
     });

@@ -47,7 +47,7 @@ describe('verify: a copy was changed to expire at another time', () => {
         samples: [{ kind: 'different', id: 'o7', sourceKey: ['c0'], targetKey: ['t2'] }],
         details: { lookedAtAgain: 1 },
       });
-      const repaired = await cosmig(move, 'verify', '--repair', '--ttl', 'remaining', '--deadline', '10s');
+      const repaired = await cosmig(move, 'verify', '--repair', '--ttl', 'remaining', '--deadline', '60s');
       expect([repaired.code, repaired.stderr]).toEqual([
         0,
         expect.stringContaining('repairing 1 difference'),
@@ -76,7 +76,7 @@ describe('verify: a copy was changed to expire at another time', () => {
     const result = await runCutover(run, {
       ...CUTOVER,
       prove: async (signal, scope) => {
-        const found = await compareForCutover(run, { deadlineMs: 10_000, signal, scope });
+        const found = await compareForCutover(run, { deadlineMs: 60_000, signal, scope });
         verdicts.push([found.equal, found.suspects.length]);
         return found;
       },
@@ -124,7 +124,7 @@ describe('verify: TTL is off in the source and on in the target', () => {
       const run = move.parts();
       const cutover = runCutover(run, {
         ...CUTOVER,
-        prove: (signal, scope) => compareForCutover(run, { deadlineMs: 10_000, signal, scope }),
+        prove: (signal, scope) => compareForCutover(run, { deadlineMs: 60_000, signal, scope }),
       });
       await expect(cutover).rejects.toMatchObject({
         exitCode: 3,

@@ -32,7 +32,7 @@ test('verify: document just replicated, target replica lags -> not a difference'
   let rounds = 0;
   let caughtUp: Promise<unknown> | undefined;
   const verdict = await verifyMove(move, {
-    deadlineMs: 5000,
+    deadlineMs: 60_000,
     timing: { gapMs: 300 },
     onProgress: ({ stage }) => {
       // It was seen to differ once by then.

@@ -26,7 +26,7 @@ test.each(OLD_IDS)('verify and cutover: an id %s with a letter -> not hindered',
   };
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' }, { id: 'old', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(5);
-  const verify = await cosmig(move, 'verify', '--deadline', '5s', '--json');
+  const verify = await cosmig(move, 'verify', '--deadline', '60s', '--json');
   expect([verify.code, JSON.parse(verify.stdout)]).toMatchObject([
     0,
     { equal: true, letters: { open: 1 }, source: { count: 2 }, target: { count: 1 } },
