@@ -106,12 +106,12 @@ forEachEmulator('controls', (backend) => {
     await backend.admin.clock(300 * SECOND_MS);
     const reply = await wire.create('{"id":"a","pk":"p"}', ['p']);
     const ahead = Number(parseJson<Doc>(reply)._ts) - Date.now() / 1000;
-    expect(Math.abs(ahead - 300)).toBeLessThan(5);
+    expect(Math.abs(ahead - 300)).toBeLessThan(60);
     const dateAhead = (Date.parse(headerOf(reply, 'date')) - Date.now()) / 1000;
-    expect(Math.abs(dateAhead - 300)).toBeLessThan(5);
+    expect(Math.abs(dateAhead - 300)).toBeLessThan(60);
     await backend.admin.clock(0);
     const back = await wire.create('{"id":"b","pk":"p"}', ['p']);
-    expect(Math.abs(Number(parseJson<Doc>(back)._ts) - Date.now() / 1000)).toBeLessThan(5);
+    expect(Math.abs(Number(parseJson<Doc>(back)._ts) - Date.now() / 1000)).toBeLessThan(60);
     // However the clock jumps, the order of changes is the order of writes.
     const { items } = await wire.drain({ rangeId: (await wire.onlyRange()).id }, 'beginning');
     expect(items.map((doc) => doc.id)).toEqual(['a', 'b']);
@@ -123,7 +123,7 @@ forEachEmulator('controls', (backend) => {
     await other.admin.faults([{ match: { op: 'create' }, effect: { status: 500 } }]);
     await other.admin.clock(600 * SECOND_MS);
     const { resource } = await container.items.create({ id: 'a', pk: 'p' });
-    expect(Math.abs(Number(resource?._ts) - Date.now() / 1000)).toBeLessThan(5);
+    expect(Math.abs(Number(resource?._ts) - Date.now() / 1000)).toBeLessThan(60);
   });
 });
 

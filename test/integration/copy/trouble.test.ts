@@ -390,7 +390,7 @@ describe('trouble: a container is deleted and created again', () => {
         },
       });
       await expect(move.run('tail')).rejects.toThrow(`the ${side} container was deleted and created again`);
-      expect(performance.now() - beganMs).toBeLessThan(8000);
+      expect(performance.now() - beganMs).toBeLessThan(60_000);
       expect(await move.documents(move.target)).toHaveLength(side === 'source' ? 40 : 0);
     },
   );
@@ -408,7 +408,7 @@ describe('trouble: a container is deleted and created again', () => {
       },
     });
     await expect(move.run('tail')).rejects.toThrow('there is no source container shop/orders');
-    expect(performance.now() - beganMs).toBeLessThan(8000);
+    expect(performance.now() - beganMs).toBeLessThan(60_000);
   });
 
   test('the source, during a point read -> the document does not count as deleted', async () => {

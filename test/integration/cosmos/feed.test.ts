@@ -120,7 +120,7 @@ describe('pages', () => {
     expect(page.chargeRu).toBeGreaterThan(0);
     expect(page.sessionToken).toMatch(/^0:/);
     expect(page.lsn).toBe(2);
-    expect(Math.abs(lab.account.serviceTime.nowMs() - Date.now())).toBeLessThan(5000);
+    expect(Math.abs(lab.account.serviceTime.nowMs() - Date.now())).toBeLessThan(60_000);
     expect(page.position.etag).toMatch(/^".*"$/);
   });
 

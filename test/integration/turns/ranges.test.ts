@@ -16,7 +16,7 @@ test('way back: ranges leave a gap -> no cutover, then no reverse stream, both n
   await turns.run(0, 'copy');
   await move.admin.split('shop/by-tenant');
   // The anchors of the way back are taken while the writers are stopped.
-  const broken = turns.cutOver(0, { deadlineMs: 4000, stopWriters: async () => move.admin.faults(GAP) });
+  const broken = turns.cutOver(0, { deadlineMs: 7000, stopWriters: async () => move.admin.faults(GAP) });
   await expect(broken).rejects.toThrow(
     expect.objectContaining({
       why: expect.stringMatching(/the target: there is a gap in the list of ranges/),

@@ -5,14 +5,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { LivePage } from '../../../src/report/watch/live.ts';
 import { startWatch, type RunningWatch, type Shown } from '../../../src/watch/server.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 import { sized } from '../../helpers/nightly.ts';
+import { usedBytes } from '../../helpers/used-bytes.ts';
 import { openLedger, temporaryFolder, NOW_MS } from '../../unit/state/making.ts';
 import { copying } from '../../unit/report/watch/making.ts';
 
@@ -20,24 +19,6 @@ const SECONDS = sized({ daily: 450, nightly: 3600 });
 const WARM_SECONDS = 200;
 /** What a page of a large migration changes in a second. */
 const PART_BYTES = 20_000;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-/**
- * What is left when nothing else can be thrown away, or no more than `enough`. The buffers of sockets are freed a while
- * after their last use.
- */
-async function usedBytes(enough = 0): Promise<number> {
-  let least = Infinity;
-  for (let tries = 0; tries < 10 && least > enough; tries += 1) {
-    await delay(50);
-    collect();
-    const { heapUsed, external } = process.memoryUsage();
-    least = Math.min(least, heapUsed + external);
-  }
-  return least;
-}
 
 async function serve(shown: Shown, clock: VirtualClock): Promise<RunningWatch> {
   return startWatch({ port: 0, token: 'token', shown, clock, signal: new AbortController().signal });

@@ -30,7 +30,13 @@ const clockOf = (looks: () => number): Clock =>
   clockAt(() => systemClock.now() + (looks() < LOOKS_MAX ? 0 : 2 * DEADLINE_MS));
 
 const countedWithin = async (move: Move, looks: () => number): Promise<Verdict> =>
-  verifyMove(move, { level: 'count', deadlineMs: DEADLINE_MS, clock: clockOf(looks) });
+  // A count that is held while the mover runs is not lost: it must not be asked for again.
+  verifyMove(move, {
+    level: 'count',
+    deadlineMs: DEADLINE_MS,
+    clock: clockOf(looks),
+    timing: { requestTimeoutMs: 45_000 },
+  });
 
 test('verify count: two looks with different counts -> not proven', async () => {
   await using tapped = await copied();
