@@ -11,7 +11,7 @@ import { LivePage } from '../../../src/report/watch/live.ts';
 import { startWatch, type RunningWatch, type Shown } from '../../../src/watch/server.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 import { sized } from '../../helpers/nightly.ts';
-import { usedBytes } from '../../helpers/used-bytes.ts';
+import { usedBytes } from '../../helpers/process/used-bytes.ts';
 import { openLedger, temporaryFolder, NOW_MS } from '../../unit/state/making.ts';
 import { copying } from '../../unit/report/watch/making.ts';
 

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../helpers/clock.ts';
 import { startWatch, type RunningWatch, type Shown } from '../../../src/watch/server.ts';
-import { usedBytes } from '../../helpers/used-bytes.ts';
+import { usedBytes } from '../../helpers/process/used-bytes.ts';
 import { until } from '../../helpers/wait.ts';
 
 const TOKEN = 'dG9rZW4tb2YtdGhlLXBhZ2U';
