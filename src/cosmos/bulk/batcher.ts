@@ -27,8 +27,6 @@ const LINGER_MS = 5;
 /** A request costs the client as much as about ten operations, so a batch of this size is cheap. */
 export const WORTH_OPERATIONS = 32;
 const WORTH_BYTES = 64 * 1024;
-/** How long a batch may wait for more operations at most. */
-const FILL_MS = 500;
 
 /** Body memory comes in multiples of this size: little is wasted, and most bodies can reuse earlier memory. */
 const BODY_STEP_BYTES = 16 * 1024;
@@ -183,10 +181,10 @@ export class Batcher<T extends WaitingOperation> {
     return this.size > 0 && (pace === 'idle' || this.#clock.monotonicMs() >= this.#openSinceMs + LINGER_MS);
   }
 
-  /** Whether the next batch has so many operations or bytes, or has waited long enough for them. */
-  isWorthSending(operations: number): boolean {
+  /** Whether the next batch has so many operations or bytes, or has waited so long for them. */
+  isWorthSending(operations: number, waitMs: number): boolean {
     if (this.#sealed > 0 || this.size >= operations || this.#openBytes >= WORTH_BYTES) return true;
-    return this.#clock.monotonicMs() >= this.#openSinceMs + FILL_MS;
+    return this.#clock.monotonicMs() >= this.#openSinceMs + waitMs;
   }
 
   /** Removes and returns the next batch, of at most `operationsMax` operations; undefined if none is ready. */

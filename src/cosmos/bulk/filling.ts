@@ -13,6 +13,13 @@ import { WORTH_OPERATIONS, type Batcher } from './batcher.ts';
  * one connection more costs as much as hundreds of documents.
  */
 const CROWD = 128;
+/**
+ * With so many in flight, batches that have waited for long still wait for replies. Otherwise hundreds of small ones would
+ * leave at the same moment on a busy machine, with a connection and 0.1 MB each.
+ */
+const THRONG = 256;
+/** How long a batch may wait for more operations at most: usually, and with THRONG batches in flight. */
+const [FILL_MS, THRONG_FILL_MS] = [500, 2000];
 /** How often the dispatcher looks again at batches that wait. */
 const LOOK_MS = 10;
 
@@ -50,7 +57,8 @@ export class Filling {
     const isCrowded = this.#inFlight >= CROWD;
     if (!isCrowded && !this.expectsMore()) return false;
     const worth = isCrowded ? operationsMax : Math.min(WORTH_OPERATIONS, operationsMax);
-    if (batches.isWorthSending(worth)) return false;
+    const waitMs = this.#inFlight >= THRONG ? THRONG_FILL_MS : FILL_MS;
+    if (batches.isWorthSending(worth, waitMs)) return false;
     if (this.#isLooking) return true;
     this.#isLooking = true;
     members.start(async (signal) => {

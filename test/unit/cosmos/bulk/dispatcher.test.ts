@@ -89,6 +89,29 @@ describe('dispatcher: a range', () => {
     expect(lab.timers).toBe(0);
   });
 
+  test('256 batches in flight -> a small one waits for a reply, or 2 s', async () => {
+    const lab = new Lab();
+    lab.known = lab.actual = Array.from({ length: 260 }, (_, n) => n);
+    const run = lab.dispatcher.run(lab.stop.signal);
+    for (let range = 0; range < 256; range += 1) lab.add(range);
+    await lab.advance(520);
+    expect(lab.requests).toHaveLength(256);
+    lab.add(256);
+    await lab.advance(1980);
+    expect(lab.requests).toHaveLength(256);
+    await lab.advance(40);
+    expect(lab.requests).toHaveLength(257);
+    lab.add(257);
+    await lab.advance(1000);
+    for (const request of lab.requests.splice(0, 2)) request.reply(done(request));
+    await lab.advance(10);
+    expect(lab.requests).toHaveLength(256);
+    for (const request of lab.requests.splice(0)) request.reply(done(request));
+    lab.dispatcher.drain();
+    await run;
+    expect(lab.timers).toBe(0);
+  });
+
   test('throttled -> rests as long as the service asks, and no other range rests', async () => {
     const lab = new Lab({ governor: 'real' });
     lab.known = lab.actual = [0, 32];
