@@ -228,7 +228,12 @@ async function checkSource(list: Checklist, source: Reached | undefined, parts: 
   if (isAllowed === undefined) return list.skip('source', ['key'], 'an earlier check failed');
   const { spec, clock } = parts;
   await list.make('source', 'key', async () =>
-    sampledKey({ spec, source: facts, clock, asked: { ...asked, patience: asked.patience.fresh() } }),
+    sampledKey({
+      spec,
+      source: { account, facts },
+      clock,
+      asked: { ...asked, patience: asked.patience.fresh() },
+    }),
   );
 }
 

@@ -3,7 +3,6 @@
  * is counted here is true of the sample alone; findings that need a larger one are left to `cosmig copy --dry-run`.
  */
 import { Governor } from '../cosmos/load/governor.ts';
-import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatCount } from '../lib/counting.ts';
@@ -11,6 +10,7 @@ import { refusedText, warningsOf, type Warning } from '../preflight/findings.ts'
 import { rateOf } from '../preflight/inspect.ts';
 import type { ProbeParts } from '../preflight/permissions.ts';
 import { takeSample } from '../preflight/sample.ts';
+import type { SourceSlotsParts } from '../preflight/source-slots.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { Found } from './check.ts';
@@ -29,26 +29,29 @@ const SEEN_IN_FEW: ReadonlySet<Warning['kind']> = new Set([
 
 export interface SampledKeyParts {
   readonly spec: MigrationSpec;
-  readonly source: ContainerFacts;
+  readonly source: SourceSlotsParts['source'];
   readonly asked: ProbeParts;
   readonly clock: Clock;
 }
 
 export async function sampledKey({ spec, source, asked, clock }: SampledKeyParts): Promise<Found> {
   const { random } = asked;
-  const sample = await takeSample(asked.requests, rekeyOptionsOf(spec, source, null), {
+  const { facts } = source;
+  const sample = await takeSample(asked.requests, rekeyOptionsOf(spec, facts, null), {
     ...asked,
+    source,
+    clock,
     governor: new Governor({
       clock,
       random,
-      ruPerSecond: rateOf('source', spec.sourceBudget, source.throughput),
+      ruPerSecond: rateOf('source', spec.sourceBudget, facts.throughput),
     }),
-    containerRu: ruOf(source.throughput),
+    containerRu: ruOf(facts.throughput),
     documentsMax: SAMPLE_MAX,
   });
   const { documents, distinct, missing, refused } = sample;
   if (documents === 0) return { message: 'it has no documents yet, so the new key was not tried' };
-  const warnings = warningsOf({ spec, source, target: null, sample, differences: [] });
+  const warnings = warningsOf({ spec, source: facts, target: null, sample, differences: [] });
   const [first, ...others] = warnings.filter(({ kind }) => SEEN_IN_FEW.has(kind));
   if (first !== undefined) {
     const more = others.map(({ message }) => `; ${message}`).join('');

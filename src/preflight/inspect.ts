@@ -138,6 +138,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   const sourceRu = rates.sourceRuPerSecond;
   const sample = await takeSample(requests, rekey, {
     ...asking(),
+    source: { account: accounts.source, facts: source },
     governor: new Governor({ clock, random, ruPerSecond: sourceRu }),
     containerRu: ruOf(source.throughput),
     documentsMax: sampleSize(parts.sampleMax, sourceRu),

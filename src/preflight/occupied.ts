@@ -4,20 +4,20 @@
  * a copy only if it is in the slot where this plan would put an existing source document.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
-import { readAll } from '../cosmos/bulk/point-reads.ts';
-import { openSide, type SideParts } from '../cosmos/side.ts';
+import type { SideParts } from '../cosmos/side.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
-import { retrying, type Patience, type Wait } from '../cosmos/load/retry.ts';
+import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
 import { decodeText, isText } from '../documents/scalar.ts';
-import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
+import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyKind } from '../epk/effective-key.ts';
 import { RESERVATION_ID } from './reservation.ts';
 import { NO_ETAG, sendHarmless } from './permissions.ts';
 import { Placement } from '../keys/placement.ts';
-import { Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
+import { rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
+import { slotsNow, type SourceSlotsParts } from './source-slots.ts';
 
 /** The documents found in a target without a ledger. */
 export interface Occupants {
@@ -170,20 +170,9 @@ function possibleCopyIn(scan: PageScan, row: number, placement: Placement): Poss
 /** Returns how many candidates have a source document that this plan would put into the same slot. */
 async function copiesAmong(
   candidates: readonly PossibleCopy[],
-  { source, rekey }: { readonly source: Pick<SideParts, 'account' | 'facts'>; readonly rekey: RekeyOptions },
-  // Each is named: a caller may pass an object that has more, such as the facts of another side.
-  { signal, patience, clock, random, timeoutMs }: Asking,
+  { source, rekey }: Pick<SourceSlotsParts, 'source' | 'rekey'>,
+  call: Asking,
 ): Promise<number> {
-  const budget = { kind: 'automatic' } as const;
-  const onWait = (wait: Wait): void => patience.report(wait);
-  const { account, facts } = source;
-  const side = await openSide('source', { account, facts, budget, onWait, clock, random, timeoutMs }, signal);
-  const replies = replyScan(rekeyPaths(rekey.plan));
-  const expected = new Rekey(replies, rekey);
-  // The source document is read by its identity, so only the slot remains to be compared.
-  const keep = (row: number): string =>
-    expected.read(row, 0) === 'moves' ? mapKeyOfWords(expected.hashes, 4) : '';
-  const documents = candidates.map(({ id, key }) => ({ id: Buffer.from(JSON.stringify(id)), key }));
-  const answers = await readAll(documents, { side, replies, keep, clock }, signal);
-  return answers.filter(({ value }, at) => value === candidates[at]?.slot).length;
+  const slots = await slotsNow(candidates, { ...call, source, rekey });
+  return slots.filter((slot, at) => slot !== undefined && slot === candidates[at]?.slot).length;
 }

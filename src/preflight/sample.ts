@@ -4,25 +4,34 @@
  * once.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
+import type { Key } from '../documents/batch-body.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { ChangeFeed, type FeedPage } from '../cosmos/feed/feed.ts';
 import type { Governor } from '../cosmos/load/governor.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
-import { decodeText, integerAt, isText } from '../documents/scalar.ts';
+import { decodeScalar, decodeText, integerAt, isText, keyStart } from '../documents/scalar.ts';
 import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
-import { must } from '../lib/assert.ts';
+import { assert } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { forEachConcurrently } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { noRefusals, Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
 import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
+import { slotsNow, type SourceSlotsParts } from './source-slots.ts';
 
 /** Two source documents that belong at the same slot, because they have this id and this new key. */
 export interface Collision {
   readonly id: string;
   readonly targetKey: readonly KeyComponent[];
+}
+
+/** A collision as the pages of the sample show it. */
+interface SeenCollision extends Collision {
+  readonly slot: string;
+  /** The keys of both documents in the source. */
+  readonly sourceKeys: readonly [Key, Key];
 }
 
 export interface SourceSample {
@@ -53,6 +62,8 @@ export interface SourceSample {
 
 /** How many collisions and key values the report shows at most. */
 const SHOWN_MAX = 5;
+/** How many collisions are checked at most. */
+const CHECKED_MAX = 200;
 /** How many documents are parsed to count their indexed values. */
 const PARSED_MAX = 100;
 /** How many pages of a range are read at most, in case it does not return enough documents. */
@@ -67,10 +78,13 @@ export class SampleTally {
   readonly #rekey: Rekey;
   readonly #tally: KeyTally;
   readonly #seen = new Set<string>();
-  /** The identity of the document that belongs at each slot. */
-  readonly #slots = new Map<string, string>();
+  /** The source key of the document that belongs at each slot. */
+  readonly #slots = new Map<string, Key>();
+  readonly #sourceKey: readonly number[];
   readonly #firsts = new Set<string>();
-  readonly #collided: Collision[] = [];
+  #collided: SeenCollision[] = [];
+  /** Documents that were counted and have gone since. */
+  #gone = 0;
   readonly #refused = noRefusals();
   readonly #counts = { collisions: 0, expired: 0, missing: 0, withTtl: 0 };
   /** What the averages are computed from. */
@@ -80,6 +94,19 @@ export class SampleTally {
     this.#scan = latestVersionScan(rekeyPaths(options.plan));
     this.#rekey = new Rekey(this.#scan, options);
     this.#tally = new KeyTally(options.kind, 1);
+    this.#sourceKey = options.plan.sourcePaths.map((path) => this.#scan.nodeAt(path));
+  }
+
+  /** The collisions, up to a number of them. */
+  get collided(): readonly SeenCollision[] {
+    return this.#collided;
+  }
+
+  /** Leaves out collisions of which one document has gone. */
+  leaveOut(passed: ReadonlySet<SeenCollision>): void {
+    this.#collided = this.#collided.filter((one) => !passed.has(one));
+    this.#counts.collisions -= passed.size;
+    this.#gone += passed.size;
   }
 
   /** Adds at most `most` documents of a page that was read at `nowTs`, the service's time; returns how many. */
@@ -93,14 +120,14 @@ export class SampleTally {
   }
 
   result(isWhole: boolean): SourceSample {
-    const documents = this.#seen.size;
+    const documents = this.#seen.size - this.#gone;
     const perDocument = (total: number, of = documents): number => (of === 0 ? 0 : total / of);
     return {
       ...this.#counts,
       documents,
       isWhole,
       refused: { ...this.#refused },
-      collided: [...this.#collided],
+      collided: this.#collided.slice(0, SHOWN_MAX).map(({ id, targetKey }) => ({ id, targetKey })),
       distinct: this.#tally.distinct,
       distinctFirst: this.#firsts.size,
       biggest: this.#tally.biggest(SHOWN_MAX),
@@ -126,11 +153,11 @@ export class SampleTally {
       this.#totals.terms += termsIn(document);
     }
     if (verdict === 'expired') this.#counts.expired += 1;
-    else if (verdict === 'moves') this.#countMove(row, identity);
+    else if (verdict === 'moves') this.#countMove(row);
     else if (rekey.refusal !== undefined) this.#refused[rekey.refusal.reason] += 1;
   }
 
-  #countMove(row: number, identity: string): void {
+  #countMove(row: number): void {
     const { key, hashes } = this.#rekey;
     const missing = key.includes(undefined);
     this.#totals.moved += 1;
@@ -139,12 +166,20 @@ export class SampleTally {
     this.#tally.add({ kind: 'key', values: key, additions: [], missing });
     this.#firsts.add(JSON.stringify(key[0]) ?? '');
     const slot = mapKeyOfWords(hashes, 4);
+    const sourceKey = this.#sourceKey.map((node) => this.#valueAt(row, node));
     const holder = this.#slots.get(slot);
-    if (holder === undefined) this.#slots.set(slot, identity);
+    if (holder === undefined) this.#slots.set(slot, sourceKey);
     else {
       this.#counts.collisions += 1;
-      if (this.#collided.length < SHOWN_MAX) this.#collided.push({ id: this.#idOf(row), targetKey: key });
+      if (this.#collided.length < CHECKED_MAX)
+        this.#collided.push({ id: this.#idOf(row), targetKey: key, slot, sourceKeys: [holder, sourceKey] });
     }
+  }
+
+  #valueAt(row: number, node: number): KeyComponent {
+    const scan = this.#scan;
+    const start = keyStart(scan, row, node);
+    return start === 0 ? undefined : decodeScalar(scan.page, start, scan.end(row, node));
   }
 
   #idOf(row: number): string {
@@ -165,14 +200,30 @@ export interface SampleCall {
   readonly documentsMax: number;
 }
 
-/** Takes a sample from the beginning of every range. Starts over if a range splits meanwhile. */
+/**
+ * Takes a sample from the beginning of every range. Starts over if a range splits meanwhile. An application that gives a
+ * document another key of the source deletes it and creates it again, and the sample may have read it before and after: so
+ * both documents of a collision have to be there when it ends.
+ */
 export async function takeSample(
   requests: ContainerRequests,
-  options: RekeyOptions,
-  call: SampleCall,
+  rekey: RekeyOptions,
+  call: SampleCall & Omit<SourceSlotsParts, 'rekey'>,
 ): Promise<SourceSample> {
-  const [sample] = await takeSamples(requests, [options], call);
-  return must(sample, 'there is a sample for each key');
+  const {
+    tallies: [tally],
+    isWhole,
+  } = await tallySample(requests, [rekey], call);
+  assert(tally !== undefined, 'there is a tally for each key');
+  const { collided } = tally;
+  if (collided.length > 0) {
+    const both = collided.flatMap(({ id, sourceKeys }) => sourceKeys.map((key) => ({ id, key })));
+    const slots = await slotsNow(both, { ...call, rekey, patience: call.patience.fresh() });
+    const areThere = ({ slot }: SeenCollision, at: number): boolean =>
+      slots[2 * at] === slot && slots[2 * at + 1] === slot;
+    tally.leaveOut(new Set(collided.filter((one, at) => !areThere(one, at))));
+  }
+  return tally.result(isWhole);
 }
 
 /** Takes one sample of documents, and applies several keys to it. */
@@ -181,8 +232,22 @@ export async function takeSamples(
   keys: readonly RekeyOptions[],
   call: SampleCall,
 ): Promise<readonly SourceSample[]> {
+  const { tallies, isWhole } = await tallySample(requests, keys, call);
+  return tallies.map((tally) => tally.result(isWhole));
+}
+
+interface TalliedSample {
+  readonly tallies: readonly SampleTally[];
+  readonly isWhole: boolean;
+}
+
+async function tallySample(
+  requests: ContainerRequests,
+  keys: readonly RekeyOptions[],
+  call: SampleCall,
+): Promise<TalliedSample> {
   const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
-  const take = async (): Promise<readonly SourceSample[]> => {
+  const take = async (): Promise<TalliedSample> => {
     const ranges = await readRanges(requests, { signal, timeoutMs });
     governor.setCapacity(
       containerRu,
@@ -197,7 +262,7 @@ export async function takeSamples(
       return [];
     };
     await forEachConcurrently(ranges, { limit: READERS_MAX, signal, work });
-    return tallies.map((tally) => tally.result(isWhole));
+    return { tallies, isWhole };
   };
   return retrying(take, { signal, patience, splits: 'waited-for' });
 }

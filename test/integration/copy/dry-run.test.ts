@@ -8,7 +8,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 import { hashKey } from '../../helpers/emulator/key-definitions.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { SPEC } from '../../helpers/migration/typed.ts';
+import { before, isLaterPage, order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
+import { SPEC, typed } from '../../helpers/migration/typed.ts';
 
 let emulator: TestEmulator;
 let client: CosmosClient;
@@ -113,4 +114,19 @@ test('copy --dry-run: a migration that has begun -> its own copies are not a tar
       expect.stringMatching(/there is no target container shop\/by-tenant[^]*--ledger FILE \(a new file\)/),
     ]);
   }
+});
+
+test('copy --dry-run: documents get another key of the source while the sample is read -> no collisions', async () => {
+  await using tapped = await Tapped.open();
+  const { move, tap } = tapped;
+  await write(move, [...orders(30), order(3, { customerId: 'second' })]);
+  const giveAway = (n: number) => async (): Promise<void> => {
+    await move.source.item(`o${n}`, `c${n}`).delete();
+    await move.source.items.create(order(n, { customerId: 'another' }));
+  };
+  tap.meddle = before(isLaterPage, { 2: giveAway(0), 3: giveAway(1) });
+  const { stdout } = await typed(move, 'copy', ...SPEC, '--dry-run', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    sample: { documents: 31, isWhole: true, collisions: 1, collided: [{ id: 'o3', targetKey: ['t3'] }] },
+  });
 });
