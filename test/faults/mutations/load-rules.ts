@@ -46,6 +46,18 @@ export const LOAD_RULES: readonly Rule[] = [
     by: 'operations of documents that have begun',
   },
   {
+    name: 'small-batches-leave-however-many-are-in-flight',
+    edits: [
+      {
+        file: 'src/cosmos/bulk/filling.ts',
+        find: 'this.#inFlight >= THRONG ? THRONG_FILL_MS : FILL_MS',
+        replace: 'FILL_MS',
+      },
+    ],
+    test: 'test/unit/cosmos/bulk/dispatcher.test.ts',
+    by: '256 batches in flight',
+  },
+  {
     name: 'time-budget-exceeded-without-end',
     edits: [
       {

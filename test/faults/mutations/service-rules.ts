@@ -14,6 +14,18 @@ const PROBE_TEST = 'test/integration/cli/doctor-probe.test.ts';
 
 export const SERVICE_RULES: readonly Rule[] = [
   {
+    name: 'a-document-that-moves-collides-with-itself',
+    edits: [
+      {
+        file: 'src/preflight/sample.ts',
+        find: 'slots[2 * at] === slot && slots[2 * at + 1] === slot',
+        replace: 'slots[2 * at] === slot || slots[2 * at + 1] === slot',
+      },
+    ],
+    test: 'test/integration/copy/dry-run.test.ts',
+    by: 'another key of the source',
+  },
+  {
     name: 'one-wrong-date-is-believed',
     edits: [{ file: TIME, find: 'if (replies < REPLIES) return false;', replace: '' }],
     test: TIME_TEST,
