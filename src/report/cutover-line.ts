@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   comparing: 'comparing',
   repairing: 'repairing',
   'resuming writers': 'backed out, running --on-abort',
-  'after the commit': 'settings, then --on-commit',
+  'after the commit': 'committed, checking settings',
   'watching for late writes': 'watching for late writes',
 };
 
@@ -32,6 +32,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
   #step: Step = { name: 'catching up', stoppedAtMs: null };
   #beganMs: number;
   #proof: VerifyProgress | null = null;
+  #isSwitching = false;
 
   constructor(clock: Clock, times: { readonly deadlineMs: number; readonly watchMs: number }) {
     this.#clock = clock;
@@ -50,9 +51,22 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     this.#proof = proof;
   }
 
+  /** Shows, while `hook` runs, that it is the command of --on-commit that takes its time. */
+  async duringHook(hook: () => Promise<void>): Promise<void> {
+    this.#isSwitching = true;
+    this.#beganMs = this.#clock.monotonicMs();
+    try {
+      await hook();
+    } finally {
+      this.#isSwitching = false;
+      this.#beganMs = this.#clock.monotonicMs();
+    }
+  }
+
   line(snapshot: RunSnapshot, rates: Rates, columns: number): string {
     const { name, stoppedAtMs } = this.#step;
-    const parts: LinePart[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
+    const words = this.#isSwitching ? 'committed, running --on-commit' : WORDS[name];
+    const parts: LinePart[] = [{ text: words.padEnd(18), rank: 0 }];
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
     else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
     if (stoppedAtMs !== null) {

@@ -43,13 +43,18 @@ async function runIt(
       observer?.onCompare(progress);
     },
   };
+  const { onCommit } = order;
+  const shown: CutoverOrder = {
+    ...order,
+    onCommit: onCommit === null ? null : async (signal) => view.duringHook(async () => onCommit(signal)),
+  };
   let cutover: CutoverResult | undefined;
   const ran = await runWithProgress(context, {
     command,
     view,
     observer,
     run: async (parts) => {
-      const result = await cutOverWithProof({ ...parts, command }, order, watcher);
+      const result = await cutOverWithProof({ ...parts, command }, shown, watcher);
       const { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, ...rest } = result;
       const { isSwitched, ...snapshot } = rest;
       cutover = { committedAtMs, stoppedMs, proof, repaired, settings, trouble, lateWrites, isSwitched };

@@ -78,7 +78,7 @@ describe('cutover line', () => {
       line: 'repairing           writers stopped 17 s of at most 120 s  waits: the target is throttled',
     },
     { name: 'resuming writers', line: 'backed out, running --on-abort  for 17 s' },
-    { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
+    { name: 'after the commit', line: 'committed, checking settings  for 17 s' },
     { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
   ])('step $name -> its line', ({ name, stopped = false, proof, waitsFor = null, line }) => {
     const clock = new VirtualClock(1_000_000);
@@ -92,6 +92,21 @@ describe('cutover line', () => {
     const narrow = shown.line({ ...SNAPSHOT, waitsFor }, rates, 60);
     expect(narrow.length).toBeLessThanOrEqual(60);
     expect(narrow.includes('writers stopped 17 s of at most 120 s')).toBe(stopped);
+  });
+
+  test('the hook after the commit -> named while it runs, and only then', async () => {
+    const clock = new VirtualClock(1_000_000);
+    const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
+    const line = (): string => shown.line(SNAPSHOT, { documents: null, ru: null }, 77);
+    shown.onStep({ name: 'after the commit', stoppedAtMs: null });
+    clock.advance(2000);
+    await shown.duringHook(async () => {
+      clock.advance(4000);
+      expect(line()).toBe('committed, running --on-commit  for 4 s');
+    });
+    expect(line()).toBe('committed, checking settings  for 0 s');
+    await expect(shown.duringHook(async () => Promise.reject(new Error('exit code 1')))).rejects.toThrow();
+    expect(line()).toBe('committed, checking settings  for 0 s');
   });
 
   test('progress object -> the same for scripts', () => {
