@@ -64,16 +64,24 @@ function closedRows({ closedLetters }: Verdict): TextRow[] {
 }
 
 /**
+ * Whether the verdict does not explain how the numbers of documents differ. Documents that were checked again one by one
+ * are not counted again, so both sides may be equal although the numbers differ, or the smaller side may have documents
+ * too many.
+ */
+function areNumbersOdd({ equal, source, target, differences: { extra, missing } }: Verdict): boolean {
+  return target.count - source.count !== (equal === false ? extra - missing : 0);
+}
+
+/**
  * Returns to which moment the numbers of documents belong, as the end of a sentence; empty: to that of the verdict.
- * Documents that were checked again one by one since are not counted again, so both sides may be equal although the
- * numbers differ. A comparison that is resumed, or that checks what was repaired, may have read both sides long ago; each
- * side then has a number of its own moment, since a side is not read at once.
+ * A comparison that is resumed, or that checks what was repaired, may have read both sides long ago; each side then has a
+ * number of its own moment, since a side is not read at once.
  */
 function whenRead(verdict: Verdict): string {
   const { beganAtMs, isResumed = false, lookedAtAgain = 0 } = verdict.details;
   if (lookedAtAgain === 0) return '';
   if (isResumed) return `, read from ${formatTime(beganAtMs)} on`;
-  return verdict.equal !== false && verdict.source.count !== verdict.target.count ? ' when it was read' : '';
+  return areNumbersOdd(verdict) ? ' when it was read' : '';
 }
 
 /** Returns the result as text for people. `isCommitted`: nothing replicates the source any longer. */
@@ -82,7 +90,8 @@ export function verifyText(verdict: Verdict, isCommitted = false): string {
   const { ranges, lookedAtAgain: rechecked = 0 } = verdict.details;
   const isCount = level === 'count';
   const equal = EQUAL[String(verdict.equal)] ?? '';
-  const areNumbersOlder = verdict.equal === true && source.count !== target.count;
+  // Where nothing is proven, what may be in flight may be why the numbers differ.
+  const areNumbersOlder = verdict.equal !== null && areNumbersOdd(verdict);
   const rows: TextRow[] = [
     ['migration', migration],
     ['level', isCount ? 'count (the content of documents is not compared)' : 'digest'],

@@ -122,10 +122,24 @@ test('verify text: documents written while both sides were read -> says of which
     `source               66,003 documents ${read}`,
     `target               66,000 documents ${read}`,
   ]);
-  expect(rowsOf({ equal: false })).toEqual([
+  const differing = { equal: false, differences: { ...VERDICT.differences, extra: 0, wrongSlot: 0 } };
+  const lost = { ...differing, differences: { ...differing.differences, missing: 3 } };
+  expect(rowsOf(lost)).toEqual([
     'source               66,003 documents',
     'target               66,000 documents',
   ]);
+  // Fewer documents are in the side that has documents too many.
+  const more = { ...differing, differences: { ...differing.differences, extra: 2 } };
+  expect(rowsOf(more)).toEqual([
+    `source               66,003 documents ${read}`,
+    `target               66,000 documents ${read}`,
+  ]);
+  const details = { ...VERDICT.details, lookedAtAgain: 3 };
+  const older = 'the numbers of source and target are from before that';
+  const textOf = (known: Partial<Verdict>): string =>
+    verifyText({ ...digest, details, ...known }).replaceAll(/\s+/g, ' ');
+  expect(textOf(more)).toContain(older);
+  expect(textOf(lost)).not.toContain(older);
   const from = 'read from 1970-01-01 00:00:00Z on';
   expect(rowsOf({}, true)).toEqual([
     `source               66,003 documents, ${from}`,
