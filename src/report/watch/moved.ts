@@ -10,7 +10,7 @@ export function moved({ status, replaced, leadsBack }: MigrationFacts): Markup {
     ['Created', formatCount(written - replaced - renamed), 'were not in the target before'],
     ['Updated', formatCount(replaced), 'replaced under the same key'],
     ['Moved', formatCount(renamed), 'an update gave them another key'],
-    ['Deleted', formatCount(deleted), deletesText(status.deletes)],
+    ['Removed', formatCount(deleted), removedText(status.deletes)],
   ];
   return markup`<h2>${leadsBack ? 'Replicated' : 'Copied and replicated'}</h2><dl class="rows">${rows.map(
     ([name, value, note]) =>
@@ -18,11 +18,17 @@ export function moved({ status, replaced, leadsBack }: MigrationFacts): Markup {
   )}</dl>`;
 }
 
-function deletesText(deletes: string | null): string {
-  if (deletes === null) return 'not decided yet how deletes are found';
-  if (deletes === 'avad') return 'from the feed of all versions and deletes';
-  return deletes === 'marker' ? 'marked by the application' : 'found by comparing both sides';
+/** A copy that was removed because of a dead letter counts as well, however deletes are found. */
+function removedText(deletes: string | null): string {
+  return deletes === null
+    ? 'not decided yet how deletes are found'
+    : `copies of deleted documents and of dead letters; deletes are ${DELETES[deletes] ?? 'found by comparing both sides'}`;
 }
+
+const DELETES: Readonly<Record<string, string>> = {
+  avad: 'read from the feed of all versions and deletes',
+  marker: 'marked by the application',
+};
 
 export function deadLetters(facts: MigrationFacts): Markup {
   const { status, letters } = facts;

@@ -135,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)('live page in a browser (skipped where C
     await sees('.headline.good', 'cosmig tail is running.');
     await sees('#work', 'none waiting to be written');
     expect(await tops()).toEqual(before429);
-    await sees('#moved', /Created300 .*Updated40 .*Moved0 .*Deleted0 /);
+    await sees('#moved', /Created300 .*Updated40 .*Moved0 .*Removed0 /);
     tail.kill('SIGKILL');
     await tail.ended;
     await shows('h1', 'cosmig tail was killed or crashed');

@@ -80,6 +80,15 @@ describe('page', () => {
     expect(tilesOf(rested, NO_RATES)).toContain('Range 0: not counted yet, 0 RU/s, 200 RU');
   });
 
+  test('copies that were removed -> not all are said to be found by comparing', () => {
+    const facts = known(factsOf(copying));
+    const { documents } = facts.status;
+    const removed = { ...facts.status, deletes: 'reconcile', documents: { ...documents, deleted: 1 } };
+    expect(textIn(partsIn({ ...facts, status: removed })['moved'])).toContain(
+      'Removed 1 copies of deleted documents and of dead letters; deletes are found by comparing both sides ',
+    );
+  });
+
   test('a way back that was ended -> an event', () => {
     const facts = { ...known(factsOf(copying)), finishedAtMs: NOW_MS + 59_500 };
     expect(textIn(partsIn(facts)['events'])).toMatch(
