@@ -4,10 +4,12 @@ import { formatCount, pluralize } from '../lib/counting.ts';
 import type { ProofBasis, Repaired } from '../state/journal.ts';
 import { AfterCommitError, MismatchError, type CosmigError } from '../lib/errors.ts';
 import { failedAfterCommit } from '../spec/refusals.ts';
+import { describeDifferences, type Verdict } from '../verify/verdict.ts';
 import { elideCommonPrefix, formatDuration, isoTime, table, wrapRow, type TextRow } from './format.ts';
 import { formatTime, formatTs } from '../lib/clock.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
+import { totalOf } from './verify.ts';
 
 export function cutoverJson({
   committedAtMs,
@@ -40,25 +42,34 @@ export function basisText({ compared, since: sinceTime, documents }: ProofShown)
   return `all changes${since} were compared${counted}, as many as the ledger knows`;
 }
 
-function repairedText({ documents, byOthers, ids }: Repaired): string {
+/** What the comparisons of a cutover have found before its repairs; empty: not known, or both sides were equal. */
+export type FoundUnequal = ReadonlyArray<Verdict['differences']>;
+
+function repairedText({ documents, byOthers, ids }: Repaired, found: FoundUnequal): string {
+  const sumOf = (kind: keyof Verdict['differences']): number =>
+    found.reduce((sum, differences) => sum + differences[kind], 0);
+  const differences = {
+    missing: sumOf('missing'),
+    extra: sumOf('extra'),
+    different: sumOf('different'),
+    wrongSlot: sumOf('wrongSlot'),
+  };
+  // A document that differed more than once was found more than once, and repaired as one.
+  const how = totalOf(differences) === documents ? ` (${describeDifferences(differences)})` : '';
   const others = byOthers === 0 ? '' : `, ${formatCount(byOthers)} changed in the target by another process`;
   const more = documents > ids.length ? ', ...' : '';
-  return `${pluralize(documents, 'document')} while writers were stopped${others}: ${ids.join(', ')}${more}`;
+  return `${pluralize(documents, 'document')} while writers were stopped${how}${others}: ${ids.join(', ')}${more}`;
 }
 
 /** Returns the rows of the cutover, which are shown below the rows of the run. */
-export function cutoverText({
-  committedAtMs,
-  stoppedMs,
-  proof,
-  repaired,
-  settings,
-  lateWrites,
-}: CutoverResult): string {
+export function cutoverText(
+  { committedAtMs, stoppedMs, proof, repaired, settings, lateWrites }: CutoverResult,
+  found: FoundUnequal,
+): string {
   const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
   const shown = proofJson(proof);
   const proven = shown === null ? [] : wrapRow(['proof', basisText(shown)]);
-  const fixed = repaired.documents === 0 ? [] : wrapRow(['repaired', repairedText(repaired)]);
+  const fixed = repaired.documents === 0 ? [] : wrapRow(['repaired', repairedText(repaired, found)]);
   return table([
     ['committed', `${formatTime(committedAtMs)}, after ${formatDuration(stoppedMs)} with writers stopped`],
     ...proven,

@@ -69,11 +69,13 @@ export interface ComparisonOrder {
   readonly scope: CompareScope;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: VerifyProgress) => void;
+  /** Gets the differences that the cutover repairs before it compares again. */
+  readonly onUnequal?: (differences: Verdict['differences']) => void;
 }
 
 export async function compareForCutover(
   { spec, connections, clock, random, log, serviceTime, say = () => {} }: RunParts,
-  { deadlineMs, signal, scope, onProgress = () => {}, lock }: ComparisonOrder,
+  { deadlineMs, signal, scope, onProgress = () => {}, onUnequal = () => {}, lock }: ComparisonOrder,
 ): Promise<ComparisonResult> {
   const parts = { spec, connections, clock, random, log, serviceTime, signal, deadlineMs, onProgress, say };
   say('comparing both sides');
@@ -83,6 +85,7 @@ export async function compareForCutover(
   const isCounted = scope !== 'writes';
   const verdict = await verify({ ...parts, ...locked, level, fresh: !again, again, newest: true, isCounted });
   const { equal, differences, inFlight } = verdict;
+  if (equal === false) onUnequal(differences);
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict, lock);
   const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);

@@ -7,6 +7,7 @@ import type { CutoverOptions, CutoverResult, Step } from '../engine/cutover/cont
 import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
 import type { Changeable } from '../cosmos/container/update.ts';
 import type { MoverLock } from '../state/lock.ts';
+import type { Verdict } from '../verify/verdict.ts';
 import type { VerifyProgress } from '../verify/verify.ts';
 import {
   compareForCutover,
@@ -31,6 +32,8 @@ export interface CutoverOrder extends Pick<
 export interface CutoverWatcher {
   onStep(step: Step): void;
   onProof(progress: VerifyProgress): void;
+  /** Gets the differences that a comparison has found, before they are repaired. */
+  onUnequal?(differences: Verdict['differences']): void;
 }
 
 export async function cutOverWithProof(
@@ -57,7 +60,8 @@ export async function cutOverWithProof(
       compareAllMs: () => clean?.readMs ?? null,
       prove: async (signal, scope) => {
         const onProgress = (progress: VerifyProgress): void => watcher.onProof(progress);
-        return compareForCutover(parts, { deadlineMs, signal, scope, onProgress, lock });
+        const onUnequal = (differences: Verdict['differences']): void => watcher.onUnequal?.(differences);
+        return compareForCutover(parts, { deadlineMs, signal, scope, onProgress, onUnequal, lock });
       },
       say,
       onStep: (step) => watcher.onStep(step),

@@ -2,6 +2,7 @@
 import type { Result } from '../../cli/command.ts';
 import type { CutoverResult } from '../../engine/cutover/contract.ts';
 import type { RunObserver } from '../../notify/notify.ts';
+import type { Verdict } from '../../verify/verdict.ts';
 import type { CutoverOrder, CutoverWatcher } from '../../workflows/cutover.ts';
 import { CutoverLine } from '../cutover-line.ts';
 import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
@@ -33,6 +34,7 @@ async function runIt(
   // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
   const view = new CutoverLine(context.clock, order);
+  const found: Array<Verdict['differences']> = [];
   const watcher: CutoverWatcher = {
     onStep: (step) => {
       view.onStep(step);
@@ -42,6 +44,7 @@ async function runIt(
       view.onProof(progress);
       observer?.onCompare(progress);
     },
+    onUnequal: (differences) => void found.push(differences),
   };
   const { onCommit } = order;
   const shown: CutoverOrder = {
@@ -66,7 +69,7 @@ async function runIt(
   const error = errorForCutover(cutover);
   const failed = error === undefined ? {} : { complete: false, ...errorJson(error) };
   const json = { ...ran.json, ...cutoverJson(cutover), ...failed };
-  const result = { json, text: `${ran.text}\n${cutoverText(cutover)}` };
+  const result = { json, text: `${ran.text}\n${cutoverText(cutover, found)}` };
   if (error !== undefined) return resultOrThrow(result, error, context.out);
   const before = cutover.isSwitched ? '' : 'let the application write to the target; ';
   return { ...result, ...(await nextStep(context, before)) };

@@ -53,6 +53,9 @@ test.each(['reconcile', 'marker:/gone'])(
     const cut = await cosmig(move, ...CUTOVER, ...by);
     expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
     expect(cut.stderr).toContain('not those that the ledger expects: comparing all documents');
+    expect(cut.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'repaired 1 document while writers were stopped (1 extra): "deleted"',
+    );
     expect(await idsOf(move)).toEqual(['twin']);
   },
 );
