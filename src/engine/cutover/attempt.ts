@@ -3,7 +3,7 @@
  * is still missing, so that the message about a missed deadline can give the reason.
  */
 import { NotReadyError } from '../../lib/errors.ts';
-import { pluralize } from '../../lib/counting.ts';
+import { formatCount, pluralize } from '../../lib/counting.ts';
 import type { ProofBasis, Repaired } from '../../state/journal.ts';
 import type { Suspect } from '../letters/repair.ts';
 import type { RunContext } from '../context.ts';
@@ -20,7 +20,7 @@ const [IDS_MAX, SAID_MAX] = [20, 5];
 /** Returns the first ids, and how many more there are. */
 function listed(ids: readonly string[]): string {
   const more = ids.length - SAID_MAX;
-  return ids.slice(0, SAID_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return ids.slice(0, SAID_MAX).join(', ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
 }
 
 export class Attempt {
