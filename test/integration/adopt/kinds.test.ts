@@ -136,7 +136,7 @@ test('killed at any moment, again and again -> both sides are equal in the end',
     await move.put(order(n, { customerId: 'another', tenantId: 'taken' }));
   }
   let killed = 0;
-  for (let afterMs = 1000; ; afterMs += 400) {
+  for (let afterMs = 1000; ; afterMs += 600) {
     const run = start(move, 'copy', '--adopt-target');
     const kill = new AbortController();
     const late = delay(afterMs, undefined, { signal: kill.signal }).then(
