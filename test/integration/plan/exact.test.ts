@@ -10,11 +10,10 @@ import { ExactFile } from '../../../src/plan/exact/exact-file.ts';
 import type { MeasureParts } from '../../../src/plan/pass/candidate-measure.ts';
 import { PageMeasure } from '../../../src/plan/pass/page-measure.ts';
 import { uniqueKeysOf } from '../../../src/plan/unique/unique-values.ts';
-import { MigrationProcess } from '../../faults/harness/migration/process.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { planPass, showPlainly, withSide, type PassOrder } from '../../helpers/plan/plan-pass.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
-import type { PlanOrder } from '../../helpers/process/plan-child.ts';
+import { killedPlan } from '../../helpers/process/killed-plan.ts';
 
 const KEYS = ['/tenantId', '/tenantId,/n', '/pk={tenantId}-{day}', '/id'];
 const COUNT = 300;
@@ -201,13 +200,7 @@ describe('plan --exact', () => {
     async (killAfter) => {
       const { move, order } = await filled();
       await using _ = move;
-      const child: PlanOrder = { ...order, killAfter };
-      await using killed = new MigrationProcess(
-        new URL('../../helpers/process/plan-child.ts', import.meta.url),
-        child,
-        `${move.ledgerPath}.log`,
-      );
-      expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
+      await killedPlan({ ...order, killAfter }, `${move.ledgerPath}.log`);
       // What a write that was cut off would have left behind.
       const file = `${order.path}-exact`;
       if (existsSync(file)) writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.alloc(777, 7)]));

@@ -1,11 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { MigrationProcess } from '../../faults/harness/migration/process.ts';
 import { byDay } from '../../helpers/generated.ts';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 import { figuresOf, planPass, type PassOrder } from '../../helpers/plan/plan-pass.ts';
 import { putAll } from '../../helpers/migration/verify.ts';
-import type { PlanOrder } from '../../helpers/process/plan-child.ts';
+import { killedPlan } from '../../helpers/process/killed-plan.ts';
 
 const KEYS = ['/tenantId', '/tenantId,/n', '/pk={tenantId}-{day}'];
 
@@ -79,13 +78,7 @@ describe('plan: the pass over the source', () => {
       const { move, order } = await filled(300);
       await using _ = move;
       const truth = figuresOf(await planPass({ ...order, path: `${order.path}-other` }));
-      const child: PlanOrder = { ...order, killAfter };
-      await using killed = new MigrationProcess(
-        new URL('../../helpers/process/plan-child.ts', import.meta.url),
-        child,
-        `${move.ledgerPath}.log`,
-      );
-      expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
+      await killedPlan({ ...order, killAfter }, `${move.ledgerPath}.log`);
       const said: string[] = [];
       let pages = 0;
       const measured = await planPass({
@@ -109,12 +102,7 @@ describe('plan: the pass over the source', () => {
       const truth = await planPass({ ...sample, path: `${order.path}-other` });
       expect(truth.measure.totals.documents).toBeLessThan(600);
       const { seed: _seed, ...child } = { ...sample, killAfter };
-      await using killed = new MigrationProcess(
-        new URL('../../helpers/process/plan-child.ts', import.meta.url),
-        child,
-        `${move.ledgerPath}.log`,
-      );
-      expect(await killed.ended).toEqual({ code: null, signal: 'SIGKILL' });
+      await killedPlan(child, `${move.ledgerPath}.log`);
       const measured = await planPass({ ...sample, seed: 8 });
       expect(figuresOf(measured)).toEqual(figuresOf(truth));
     },

@@ -14,17 +14,23 @@ const OLD_IDS = [
   ['of 1,024 characters', 'i'.repeat(1024)],
 ] as const;
 
-test.each(OLD_IDS)('verify and cutover: an id %s with a letter -> not hindered', async (_what, old) => {
-  await using move = await Move.open();
-  await using tap = await Tap.open(move.emulator);
+/** Shows the document `old` under another id wherever the source is read. */
+async function showAs(move: Move, id: string): Promise<Tap> {
+  const tap = await Tap.open(move.emulator);
   move.connectionString = tap.connectionString;
   tap.meddle = async ({ container }, forward) => {
     const reply = await forward();
     if (container !== 'orders') return reply;
-    const body = reply.body.toString().replaceAll('"id":"old"', `"id":${JSON.stringify(old)}`);
+    const body = reply.body.toString().replaceAll('"id":"old"', `"id":${JSON.stringify(id)}`);
     return { ...reply, body: Buffer.from(body) };
   };
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' }, { id: 'old', customerId: 'a', tenantId: 'P' });
+  return tap;
+}
+
+test.each(OLD_IDS)('verify and cutover: an id %s with a letter -> not hindered', async (_what, old) => {
+  await using move = await Move.open();
+  await using _tap = await showAs(move, old);
   expect((await cosmig(move, 'copy')).code).toBe(5);
   const verify = await cosmig(move, 'verify', '--deadline', '60s', '--json');
   expect([verify.code, JSON.parse(verify.stdout)]).toMatchObject([
@@ -38,14 +44,7 @@ test.each(OLD_IDS)('verify and cutover: an id %s with a letter -> not hindered',
 
 test('verify: such an id without a letter -> not equal', async () => {
   await using move = await Move.open();
-  await using tap = await Tap.open(move.emulator);
-  move.connectionString = tap.connectionString;
-  tap.meddle = async ({ container }, forward) => {
-    const reply = await forward();
-    if (container !== 'orders') return reply;
-    return { ...reply, body: Buffer.from(reply.body.toString().replaceAll('"id":"old"', '"id":"a/b"')) };
-  };
-  await move.put({ id: '1', customerId: 'a', tenantId: 'P' }, { id: 'old', customerId: 'a', tenantId: 'P' });
+  await using _tap = await showAs(move, 'a/b');
   await move.run('copy');
   await move.run('catch-up');
   expect(await verifyMove(move)).toMatchObject({ equal: true, letters: { open: 1 } });
